@@ -1,0 +1,17 @@
+# Install rules: what a program or a plugin outside this tree needs. find_package(ostinato) gives ostinato::sdk
+# (headers) and ostinato::ostinato (the library).
+
+include(CMakePackageConfigHelpers)
+set(OST_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/ostinato")
+
+install(TARGETS ostinato_sdk EXPORT ostinatoTargets)
+install(DIRECTORY sdk/include/ostinato DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET ostinato)
+  install(TARGETS ostinato EXPORT ostinatoTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+install(EXPORT ostinatoTargets NAMESPACE ostinato:: DESTINATION "${OST_PACKAGE_DIR}")
+configure_package_config_file(cmake/ostinatoConfig.cmake.in "${PROJECT_BINARY_DIR}/ostinatoConfig.cmake"
+                              INSTALL_DESTINATION "${OST_PACKAGE_DIR}" PATH_VARS CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/ostinatoConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/ostinatoConfig.cmake" "${PROJECT_BINARY_DIR}/ostinatoConfigVersion.cmake"
+        DESTINATION "${OST_PACKAGE_DIR}")

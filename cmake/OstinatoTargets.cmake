@@ -1,0 +1,90 @@
+# Functions that make a layer of core, the library, a plugin and an executable from the files in a folder.
+
+set_property(GLOBAL PROPERTY OST_LAYERS "")
+
+# ost_add_layer(NAME [DEPS ...]): core/NAME/**/*.cpp becomes ost_core_NAME. It sees every layer added before it.
+# A folder without .cpp files (or a layer that does not exist yet) becomes an INTERFACE target.
+function(ost_add_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPS")
+  get_property(layers GLOBAL PROPERTY OST_LAYERS)
+  set(lower ${layers})
+  list(REVERSE lower)  # link order: highest first
+  list(TRANSFORM lower PREPEND ost_core_)
+  set(folder "${PROJECT_SOURCE_DIR}/core/${name}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  set(target ost_core_${name})
+  if(NOT sources)
+    set(visibility INTERFACE)
+    add_library(${target} INTERFACE)
+  elseif(name STREQUAL "capi")
+    # Objects, not an archive: every entry point must reach libostinato.so although nothing refers to it.
+    set(visibility PUBLIC)
+    add_library(${target} OBJECT ${sources})
+    target_compile_definitions(${target} PRIVATE OST_BUILDING_LIBRARY)
+  else()
+    set(visibility PUBLIC)
+    add_library(${target} STATIC ${sources})
+  endif()
+  target_include_directories(${target} ${visibility} "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} ${visibility} ${lower} ${arg_DEPS})
+  set_property(GLOBAL APPEND PROPERTY OST_LAYERS ${name})
+endfunction()
+
+# ost_add_library(): libostinato.so from core/capi. It exports ost_* and nothing else.
+function(ost_add_library)
+  get_target_property(type ost_core_capi TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    message(STATUS "libostinato.so: nothing to build, core/capi has no sources")
+    return()
+  endif()
+  set(map "${PROJECT_SOURCE_DIR}/cmake/libostinato.map")
+  add_library(ostinato SHARED)
+  add_library(ostinato::ostinato ALIAS ostinato)
+  target_link_libraries(ostinato PRIVATE ost_core_capi PUBLIC ostinato::sdk)
+  target_link_options(ostinato PRIVATE "-Wl,--version-script=${map}" -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+  set_target_properties(ostinato PROPERTIES
+    LINKER_LANGUAGE CXX LINK_DEPENDS "${map}"
+    VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}" INSTALL_RPATH "$ORIGIN")
+endfunction()
+
+# ost_add_plugin(NAME SOURCES ... [DEPS ...] [COMPANION]): lib/ostinato-plugins/libostinato_NAME.so, which sees the
+# SDK only and exports ost_plugin_negotiate only. A NAME.json beside the sources (or NAME.json.in) is the discovery
+# file. COMPANION: a library that a plugin opens itself; it exports what its sources mark as visible.
+function(ost_add_plugin name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPANION" "" "SOURCES;DEPS")
+  set(target ostinato_${name})
+  add_library(${target} MODULE ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE ostinato::sdk ${arg_DEPS})
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+  if(NOT arg_COMPANION)
+    set(map "${PROJECT_SOURCE_DIR}/cmake/plugin.map")
+    target_link_options(${target} PRIVATE "-Wl,--version-script=${map}")
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS "${map}")
+  endif()
+  set_target_properties(${target} PROPERTIES
+    PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${OST_PLUGIN_OUTPUT_DIRECTORY}" INSTALL_RPATH "$ORIGIN")
+  install(TARGETS ${target} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
+  foreach(json "${CMAKE_CURRENT_SOURCE_DIR}/${name}.json.in" "${CMAKE_CURRENT_SOURCE_DIR}/${name}.json")
+    if(EXISTS "${json}")
+      configure_file("${json}" "${OST_PLUGIN_OUTPUT_DIRECTORY}/${name}.json" @ONLY)
+      install(FILES "${OST_PLUGIN_OUTPUT_DIRECTORY}/${name}.json"
+              DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
+      break()
+    endif()
+  endforeach()
+endfunction()
+
+# ost_add_executable(NAME SOURCES ... [DEPS ...]): bin/NAME, on the public C ABI only.
+function(ost_add_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ostinato::ostinato ${arg_DEPS})
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endfunction()
+
+function(ost_add_subdirectory_if_present folder)
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+    add_subdirectory(${folder})
+  endif()
+endfunction()
