@@ -1,6 +1,7 @@
 # Functions that make a layer of core, the library, a plugin and an executable from the files in a folder.
 
 set_property(GLOBAL PROPERTY OST_LAYERS "")
+add_custom_target(runtime)  # all that an installation has: the library, the plugins and the tools, but no tests
 
 # ost_add_layer(NAME [DEPS ...]): core/NAME/**/*.cpp becomes ost_core_NAME. It sees every layer added before it.
 # A folder without .cpp files (or a layer that does not exist yet) becomes an INTERFACE target.
@@ -42,6 +43,7 @@ function(ost_add_library)
   add_library(ostinato::ostinato ALIAS ostinato)
   target_link_libraries(ostinato PRIVATE ost_core_capi PUBLIC ostinato::sdk)
   target_link_options(ostinato PRIVATE "-Wl,--version-script=${map}" -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+  add_dependencies(runtime ostinato)
   set_target_properties(ostinato PROPERTIES
     LINKER_LANGUAGE CXX LINK_DEPENDS "${map}"
     VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}" INSTALL_RPATH "$ORIGIN")
@@ -61,6 +63,7 @@ function(ost_add_plugin name)
     target_link_options(${target} PRIVATE "-Wl,--version-script=${map}")
     set_target_properties(${target} PROPERTIES LINK_DEPENDS "${map}")
   endif()
+  add_dependencies(runtime ${target})
   set_target_properties(${target} PROPERTIES
     PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${OST_PLUGIN_OUTPUT_DIRECTORY}" INSTALL_RPATH "$ORIGIN")
   install(TARGETS ${target} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
@@ -79,6 +82,7 @@ function(ost_add_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ostinato::ostinato ${arg_DEPS})
+  add_dependencies(runtime ${name})
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endfunction()
