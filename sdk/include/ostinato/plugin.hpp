@@ -1,0 +1,19 @@
+// Ostinato: plugin.h for authors who write C++20. Header-only; needs the standard library and
+// nothing else.
+//
+//   plugin/error.hpp       Failure, fence, cat, sinks, sizes of structs, the host table
+//   plugin/negotiate.hpp   the exported function
+//   plugin/timeline.hpp    a timeline for work done by host threads
+//   plugin/sync.hpp        the three classes that a synchronous device implements
+//   plugin/sync_table.hpp  the driver table made from them: queue, command lists, memory, profiling
+#ifndef OSTINATO_PLUGIN_HPP_
+#define OSTINATO_PLUGIN_HPP_
+
+#include "plugin/error.hpp"
+#include "plugin/negotiate.hpp"
+#include "plugin/sync.hpp"
+#include "plugin/sync_queue.hpp"
+#include "plugin/sync_table.hpp"
+#include "plugin/timeline.hpp"
+
+#endif  // OSTINATO_PLUGIN_HPP_
