@@ -28,6 +28,7 @@ enum class Op : uint8_t {
   input,     // index into Graph::inputs()
   full,      // one value everywhere: `bits`
   iota,      // i64: the index along axis ints[0]
+  size,      // i64 scalar: the value of syms[0], how a variable or a dimension becomes data
   // Movement: index maps, never a copy by themselves.
   reshape,   // to `shape`, row-major order kept, equal number of elements
   permute,   // axis d of the result is axis ints[d] of the operand
@@ -47,12 +48,14 @@ enum class Op : uint8_t {
   pow,       // float
   minimum, maximum, bit_and, bit_or, bit_xor, shl, shr,
   eq, ne, lt, le,  // result bool
-  // Elementwise, three operands: bool, T, T.
-  where,
+  // Elementwise, three operands.
+  where,     // bool, T, T
+  fma,       // float: a * b + c with one rounding (halves: one rounding of the f32 result)
   // Reductions over the axes in ints (ascending); they stay as size 1. `order` was set when the node was made.
   sum, prod, max, min, bit_and_reduce, bit_or_reduce, bit_xor_reduce,
   argmax, argmin,  // one axis; i64; first extreme, first NaN wins
-  // a[..., M, K] . b[..., N, K] -> [..., M, N]; batch axes equal; dtype of both operands is the accumulator's.
+  // a[..., M, K] . b[..., N, K] -> [..., M, N]; batch axes equal; dtype of both operands is the accumulator's (no bool,
+  // f16, bf16).
   contract,
   // softmax(scale * q k^T + mask) v with its own order (docs/numerics.md): q[..., M, D], k[..., T, D], v[..., T, C],
   // mask bool[..., M, T] -> [..., M, C]; f32. bits: scale as f32 bits.
@@ -77,7 +80,7 @@ std::optional<Op> op_from_name(std::string_view name);
 constexpr bool is_movement(Op op) { return op >= Op::reshape && op <= Op::flip; }
 constexpr bool is_unary(Op op) { return op >= Op::neg && op <= Op::bitcast; }
 constexpr bool is_binary(Op op) { return op >= Op::add && op <= Op::le; }
-constexpr bool is_elementwise(Op op) { return op >= Op::neg && op <= Op::where; }
+constexpr bool is_elementwise(Op op) { return op >= Op::neg && op <= Op::fma; }
 constexpr bool is_reduction(Op op) { return op >= Op::sum && op <= Op::argmin; }
 
 struct Node {
@@ -98,6 +101,7 @@ enum class InputKind : uint8_t {
   state,     // lives as long as the program; may be assigned
   constant,  // data known now
 };
+std::string_view name_of(InputKind kind);  // "argument", "state", "constant"
 
 struct Input {
   std::string name;
@@ -114,7 +118,9 @@ class Graph {
   Result<NodeId> add_input(Input input);
 
   // Checks operands and attributes, infers dtype and shape where they follow (they may be left empty then), and returns
-  // the node, or an equal existing one. Errors name the op, what was found and what was wanted.
+  // the node, or an equal existing one. Errors name the op, what was found and what was wanted. The order of a float
+  // sum, prod or contract that is left at `any` is set here from the axes (numerics §4.1); a given one is kept, so a
+  // pass that rewrites such a node must hand its order on.
   Result<NodeId> add(Node node);
 
   const Node& node(NodeId id) const { return nodes_[id]; }
