@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The demo: captures the digit classifier with a symbolic batch n, replays it in fresh processes for n = 0, 1, 7 and all
-test images, checks the accuracy, and verifies that the ref and cpu devices give the same bits. Standard library only.
+"""The demo: captures the digit classifier with a symbolic batch n, replays it in fresh processes for n = 0, 1, 7 and
+all test images, checks the accuracy, and verifies that ref and cpu give the same bits. Standard library only.
 
 usage: demo.py OST FOLDER      OST: the command line tool; FOLDER: where the manifest and the outputs go
 """
@@ -44,7 +44,7 @@ def correct(path: Path, labels: list[int]) -> int:
     if rows != len(labels):
         sys.exit(f"demo: {path} has {rows} rows, wanted {len(labels)}")
     answers = [max(range(classes), key=values[row * classes : (row + 1) * classes].__getitem__) for row in range(rows)]
-    return sum(answer == label for answer, label in zip(answers, labels))
+    return sum(answer == label for answer, label in zip(answers, labels, strict=True))
 
 
 def main() -> None:

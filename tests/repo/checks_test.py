@@ -9,6 +9,7 @@ from pathlib import Path
 
 from include_direction import broken_rules
 from machine_paths import mentions
+from markdown_links import broken_links
 from repo_files import repo_files
 
 HERE = Path(__file__).resolve().parent
@@ -65,7 +66,9 @@ class IncludeDirection(Tree):
         self.assertEqual(len(self.broken("plugins/cpu/c.cpp", '#include "../hip/far.hpp"\n')), 1)
 
     def test_tools_see_the_c_abi(self) -> None:
-        self.assertEqual(self.broken("tools/ost/a.cpp", "#include <ostinato/ostinato.hpp>\n#include <CLI/CLI.hpp>\n"), [])
+        self.assertEqual(
+            self.broken("tools/ost/a.cpp", "#include <ostinato/ostinato.hpp>\n#include <CLI/CLI.hpp>\n"), []
+        )
         self.assertEqual(len(self.broken("tools/ost/b.cpp", "#include <ostinato/plugin.h>\n")), 1)
         self.assertEqual(len(self.broken("bench/c.cpp", '#include "core/ir/graph.hpp"\n')), 1)
         self.assertEqual(len(self.broken("examples/two/d.cpp", "#include <ostinato/kir.h>\n")), 1)
@@ -74,8 +77,18 @@ class IncludeDirection(Tree):
 
 class MachinePaths(Tree):
     def test_finds_absolute_machine_folders_only(self) -> None:
-        self.write("a.md", "see " + "/" + "root/x and\n" + "/" + "work/y\ntests/work/z, https://h/root/, /usr/lib, $HOME/work/\n")
+        self.write(
+            "a.md",
+            "see " + "/" + "root/x and\n" + "/" + "work/y\ntests/work/z, https://h/root/, /usr/lib, $HOME/work/\n",
+        )
         self.assertEqual([line.split(":")[1] for line in mentions(self.root)], ["1", "2"])
+
+
+class MarkdownLinks(Tree):
+    def test_finds_links_that_lead_nowhere(self) -> None:
+        self.write("docs/a.md", "[one](../b.md#part) [two](https://h/x) [three](c.md)\n")
+        self.write("b.md", "")
+        self.assertEqual(list(broken_links(self.root)), ["docs/a.md:1: c.md does not exist"])
 
 
 class RepoFiles(Tree):
@@ -87,7 +100,9 @@ class RepoFiles(Tree):
     def test_size_report_flags_long_files(self) -> None:
         self.write("core/ir/long.cpp", "\n" * 501)
         self.write("core/ir/short.cpp", "\n" * 500)
-        run = subprocess.run([sys.executable, HERE / "size_report.py", self.root], capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [sys.executable, HERE / "size_report.py", self.root], capture_output=True, text=True, check=True
+        )
         self.assertIn("501  core/ir/long.cpp", run.stdout)
         self.assertNotIn("short.cpp", run.stdout)
 

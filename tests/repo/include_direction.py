@@ -4,7 +4,7 @@
   core/<layer>      lower layers of core and itself, <ostinato/...>; no compiler or vendor header, no plugin's name
   sdk/include       <ostinato/...>; a .h file beyond that only <stddef.h> and <stdint.h>
   sdk/*, plugins/*  <ostinato/...>, files of the same folder, sdk/llvm; the vendor's and the system's headers
-  tools, bench, python, examples (but for plugins there)   of ours only <ostinato/ostinato.h> and <ostinato/ostinato.hpp>
+  tools, bench, python, examples (but for plugins there)   of ours only <ostinato/ostinato.h> and .hpp
 
 usage: include_direction.py [ROOT]
 """
