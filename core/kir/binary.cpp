@@ -55,7 +55,9 @@ const char* check_attr(const OpInfo& op, const Inst& r) {
   return "unknown kind of attribute";
 }
 
-Result<> check_record(const Inst& r, uint32_t position) {
+}  // namespace
+
+Result<> check_encoding(const Inst& r, uint32_t position) {
   const OpInfo* op = find_op(r.op);
   if (!op) return fail(OST_INCOMPATIBLE, "kir record {}: opcode {} is unknown; is the kernel from a newer version?", position, r.op);
   if (!is_valid(static_cast<DType>(r.dtype)))
@@ -74,6 +76,8 @@ Result<> check_record(const Inst& r, uint32_t position) {
   if (const char* wrong = check_attr(*op, r)) return fail(OST_DATA_LOSS, "kir record {}: {}: {}", position, op->name, wrong);
   return {};
 }
+
+namespace {
 
 Result<ost_kir_header_t> read_header(std::span<const uint8_t> bytes) {
   ost_kir_header_t h;
@@ -120,7 +124,7 @@ Result<Kernel> from_binary(std::span<const uint8_t> bytes) {
   kernel.numerics = static_cast<Numerics>(h.numerics);
   kernel.insts.resize(h.inst_count);
   if (h.inst_count > 0) std::memcpy(kernel.insts.data(), bytes.data() + sizeof h, h.inst_count * sizeof(Inst));
-  for (uint32_t i = 0; i < h.inst_count; ++i) OST_TRY(check_record(kernel.insts[i], i));
+  for (uint32_t i = 0; i < h.inst_count; ++i) OST_TRY(check_encoding(kernel.insts[i], i));
   if (h.param_count != kernel.param_count())
     return fail(OST_DATA_LOSS, "kir: the header says {} parameters, the records declare {}", h.param_count, kernel.param_count());
   if (h.var_count != kernel.var_count())

@@ -143,7 +143,7 @@ class Builder {
  private:
   struct State;
   std::shared_ptr<State> state_;
-  Kernel kernel_;
+  Kernel& kernel_;  // in the state: a copy of a builder is the same builder
 };
 
 }  // namespace ost::kir

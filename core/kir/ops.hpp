@@ -48,4 +48,7 @@ std::optional<uint32_t> rounding_from_name(std::string_view name);
 // The rounding that a cast between two types must state, or nothing where there is no such cast.
 std::optional<uint32_t> cast_rounding(DType to, DType from);
 
+// Checks that a record is encoded as one: known opcode, type and attributes, earlier operands, unused fields clear.
+Result<> check_encoding(const Inst& record, uint32_t position);
+
 }  // namespace ost::kir
