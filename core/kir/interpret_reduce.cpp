@@ -88,13 +88,8 @@ struct Products {
     }
   }
   static void lanes(size_t n, const T* x, const T* y, T* acc) {
-    if constexpr (std::same_as<T, float>) {
-      fma_loops().lanes_f32(n, x, y, acc);
-    } else if constexpr (std::same_as<T, double>) {
-      fma_loops().lanes_f64(n, x, y, acc);
-    } else {
-      for (size_t i = 0; i < n; ++i) acc[i % 64] = scalar::add(acc[i % 64], scalar::mul(x[i], y[i]));
-    }
+    if constexpr (std::same_as<T, float>) fma_loops().lanes_f32(n, x, y, acc);
+    else fma_loops().lanes_f64(n, x, y, acc);
   }
 };
 
@@ -226,13 +221,17 @@ class ArgReduce final : public Reducer {
 
 template <class T, class E>
 std::unique_ptr<Reducer> with_order(Order order) {
-  switch (order) {
-    case Order::any: return std::make_unique<AnyOrder<T, E>>();
-    case Order::tree: return std::make_unique<Tree<T, E>>();
-    case Order::blk256: return std::make_unique<Blk256<T, E>>();
-    case Order::attn: break;
+  if constexpr (!Float<T>) {  // the same bits in any order
+    return std::make_unique<AnyOrder<T, E>>();
+  } else {
+    switch (order) {
+      case Order::any: return std::make_unique<AnyOrder<T, E>>();
+      case Order::tree: return std::make_unique<Tree<T, E>>();
+      case Order::blk256: return std::make_unique<Blk256<T, E>>();
+      case Order::attn: return nullptr;
+    }
+    return nullptr;
   }
-  return nullptr;
 }
 
 template <class T>
