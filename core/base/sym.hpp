@@ -33,11 +33,11 @@ using Bindings = std::map<std::string, int64_t, std::less<>>;
 
 class Sym {
  public:
-  Sym(int64_t value = 0);  // NOLINT: integers are dimensions
+  Sym(int64_t value = 0) : value_(value) {}  // NOLINT: integers are dimensions; allocates nothing
   static Sym var(Var v);
 
   bool is_valid() const;
-  bool is_const() const;
+  bool is_const() const { return !rep_; }
   std::optional<int64_t> constant() const;     // the value, if no variable occurs
   std::optional<Var> as_var() const;           // the variable, if the expression is just that
 
@@ -75,19 +75,22 @@ class Sym {
   std::string str() const;
   static Result<Sym> parse(std::string_view text, std::span<const Var> vars);
 
-  // The canonical form, for code that translates an expression (to KIR, to a closure): value = sum of terms.
+  // The canonical form, for code that translates an expression (to KIR, to a closure): value = sum of terms. A constant
+  // has one term without factors, 0 has none, an invalid expression has none.
   enum class AtomKind : uint8_t { var, floordiv, mod, min, max };
   struct Atom;
   struct Term {
     int64_t coefficient;
     std::vector<std::shared_ptr<const Atom>> factors;  // empty: the constant term
   };
-  std::span<const Term> terms() const;
+  std::vector<Term> terms() const;
 
  private:
+  friend struct SymAccess;
   struct Rep;
   explicit Sym(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
-  std::shared_ptr<const Rep> rep_;
+  int64_t value_ = 0;               // the constant, where there is no rep_
+  std::shared_ptr<const Rep> rep_;  // the terms of an expression that is not a constant
 };
 
 struct Sym::Atom {
