@@ -14,6 +14,10 @@ extern "C" {
 
 #define OST_CPU_COMPILER_FILE "libostinato_cpu_compiler.so" /* beside the executor */
 #define OST_CPU_COMPILER_SYMBOL "ost_cpu_compiler"
+/* A section of the library's file with the text of `key`, so that a cache look-up need not load the library:
+ *   __attribute__((section(OST_CPU_COMPILER_KEY_SECTION), used)) static const char key[] = "...";
+ * Optional: without it the library is loaded to ask. */
+#define OST_CPU_COMPILER_KEY_SECTION ".ostinato_key"
 
 typedef struct ost_cpu_compile_t {
   ost_bytes_t kernel; /* binary KIR, level 1 */

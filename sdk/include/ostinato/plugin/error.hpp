@@ -18,9 +18,9 @@ namespace ost::plugin {
 namespace detail {
 inline void append(std::string& out, std::string_view text) { out += text; }
 template <class T>
-  requires std::is_arithmetic_v<T>
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
 void append(std::string& out, T number) {
-  out += std::to_string(number);
+  out += std::to_string(+number);
 }
 }  // namespace detail
 
@@ -160,7 +160,7 @@ void fill_out(T* out, const T& value, const char* type, uint32_t v1_size = sizeo
   out->size = size;
 }
 
-inline void write(const ost_sink_t& sink, std::string_view text) {
+inline void put(const ost_sink_t& sink, std::string_view text) {
   if (sink.write != nullptr) sink.write(sink.context, text.data(), text.size());
 }
 

@@ -99,7 +99,7 @@ void driver_entries(ost_driver_table_t& t) {
   };
   t.compiler_key = [](ost_driver_t* d, ost_str_t target, ost_sink_t out,
                       ost_error_t* error) noexcept {
-    return fence(error, [&] { write(out, driver_of(d).compiler_key(view(target))); });
+    return fence(error, [&] { put(out, driver_of(d).compiler_key(view(target))); });
   };
   t.compile = [](ost_driver_t* d, const ost_compile_t* job, ost_error_t* error) noexcept {
     return fence(error, [&] {
