@@ -1,0 +1,371 @@
+#include "core/schedule/fuse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/schedule/index_use.hpp"
+
+namespace ost {
+
+namespace {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+
+constexpr uint32_t kStoredNowhere = UINT32_MAX;
+constexpr size_t kMaxInlined = 192;          // nodes in a kernel: bounds compile time and register pressure
+constexpr size_t kMaxConsumers = 4;          // kernels that may recompute a node
+constexpr int kContractionBudget = 6;        // cost of operations on the way into a contraction's operand
+constexpr int64_t kSmallRow = 65536;         // a reduction this short may serialise its kernel
+constexpr int64_t kMinRows = 8;
+
+// What it costs to compute a node once more, in simple operations.
+int cost_of(Op op) {
+  switch (op) {
+    case Op::exp: case Op::exp2: case Op::expm1: case Op::log: case Op::log2: case Op::log1p: case Op::sin: case Op::cos:
+    case Op::tanh: case Op::sigmoid: case Op::silu: case Op::erf: case Op::gelu: case Op::rsqrt: case Op::pow: return 16;
+    case Op::div: case Op::rem: case Op::sqrt: case Op::gather: return 4;
+    case Op::where: case Op::pad: return 1;
+    default: return ir::is_movement(op) ? 0 : 1;
+  }
+}
+
+bool is_source(Op op) { return op == Op::input || op == Op::full || op == Op::iota || op == Op::size; }
+bool is_writer(Op op) { return op == Op::assign || op == Op::scatter || op == Op::scatter_add || op == Op::copy; }
+// Contractions that a device tiles; those with the order `tree` are rows with two operands.
+bool is_tiled(const Node& n) {
+  return (n.op == Op::contract && n.order != kir::Order::tree) || n.op == Op::attention;
+}
+bool is_row_reduction(const Node& n) { return ir::is_reduction(n.op) || (n.op == Op::contract && !is_tiled(n)); }
+
+class Fuser {
+ public:
+  Fuser(const ir::Graph& graph, const FuseOptions& options) : g_(graph), options_(options) {}
+
+  // Values that an assign must not compute in place, found by a former run: they read what the assign overwrites.
+  std::vector<NodeId> run(const std::vector<NodeId>& store_first) {
+    find_reachable();
+    for (NodeId n : store_first) forced_[n] = true;
+    plan_.kernel_of.assign(g_.nodes().size(), kStoredNowhere);
+    for (NodeId n = static_cast<NodeId>(g_.nodes().size()); n-- > 0;) {
+      if (!reachable_[n]) continue;
+      find_overwritten_reads(n);
+      if (g_.node(n).op == Op::input || (is_source(g_.node(n).op) && !forced_[n])) continue;
+      decide(n);
+      uses_[n].clear();  // not needed any more
+    }
+    return std::move(overwritten_);
+  }
+
+  FusePlan finish() {
+    for (KernelPlan& k : plan_.kernels) std::sort(k.inlined.begin(), k.inlined.end());
+    return std::move(plan_);
+  }
+
+ private:
+  struct UseIn {
+    uint32_t kernel;
+    IndexUse use;
+  };
+
+  void find_reachable() {
+    const size_t n = g_.nodes().size();
+    reachable_.assign(n, false);
+    forced_.assign(n, false);
+    uses_.resize(n);
+    for (const auto& out : g_.outputs()) reachable_[out.node] = forced_[out.node] = true;
+    for (NodeId i = static_cast<NodeId>(n); i-- > 0;) {
+      if (!reachable_[i]) continue;
+      const Node& node = g_.node(i);
+      for (NodeId in : node.inputs) reachable_[in] = true;
+      if (is_writer(node.op)) forced_[i] = true;
+      if (node.op == Op::copy) forced_[node.inputs[0]] = true;
+      if (node.op == Op::attention) {
+        for (size_t k = 0; k < 3; ++k) force_below_movement(node.inputs[k]);
+      }
+    }
+  }
+
+  void force_below_movement(NodeId n) {
+    while (ir::is_movement(g_.node(n).op) && g_.node(n).op != Op::pad) n = g_.node(n).inputs[0];
+    forced_[n] = true;
+  }
+
+  // The heart: stored or inlined, and where.
+  void decide(NodeId n) {
+    const Node& node = g_.node(n);
+    auto& uses = uses_[n];
+    if (is_writer(node.op)) return start_kernel(n, std::string(ir::name_of(node.op)) + " writes memory");
+    if (forced_[n]) {
+      if (uses.empty() || !try_join(n)) start_kernel(n, "an output or a copied value");
+      return;
+    }
+    if (!options_.fuse && !ir::is_movement(node.op)) return start_kernel(n, "fusion is off");
+    std::string refusal;
+    if (can_inline(n, refusal)) return inline_into_all(n);
+    if (ir::is_elementwise(node.op) && try_join(n)) return;
+    for (const UseIn& u : uses) plan_.kernels[u.kernel].ended = fmt::format("{}: {}", ir::name_of(node.op), refusal);
+    start_kernel(n, std::string(ir::name_of(node.op)));
+  }
+
+  bool can_inline(NodeId n, std::string& refusal) {
+    const Node& node = g_.node(n);
+    const auto& uses = uses_[n];
+    const bool movement = ir::is_movement(node.op);
+    if (options_.memory_budget >= 0 && !movement && numel(node.shape).upper() > options_.memory_budget) {
+      refusal = fmt::format("{} elements are more than the memory budget of {}", numel(node.shape).str(), options_.memory_budget);
+      return false;
+    }
+    if (uses.size() > kMaxConsumers && !movement) {
+      refusal = fmt::format("needed by {} kernels", uses.size());
+      return false;
+    }
+    for (const UseIn& u : uses) {
+      if (plan_.kernels[u.kernel].inlined.size() >= kMaxInlined) {
+        refusal = fmt::format("the kernel holds {} operations already", kMaxInlined);
+        return false;
+      }
+    }
+    if (movement) return true;
+    if (is_tiled(node)) return uses.size() == 1 && can_be_epilogue_of(n, uses[0], refusal);
+    if (is_row_reduction(node)) {
+      if (uses.size() != 1) {
+        refusal = fmt::format("a reduction needed by {} kernels", uses.size());
+        return false;
+      }
+      return can_be_row_of(n, uses[0], refusal);
+    }
+    return can_recompute(node, uses, refusal);
+  }
+
+  bool can_recompute(const Node& node, const std::vector<UseIn>& uses, std::string& refusal) const {
+    const int cost = cost_of(node.op);
+    for (const UseIn& u : uses) {
+      if (u.use.budget < cost) {
+        refusal = "too costly to compute again for each tile of a contraction";
+        return false;
+      }
+    }
+    if (uses.size() == 1) return true;
+    const bool light = cost <= 1 && std::all_of(node.inputs.begin(), node.inputs.end(), [&](NodeId in) { return is_leaf(in); });
+    if (!light) refusal = fmt::format("needed by {} kernels and not cheap enough to compute in each", uses.size());
+    return light;
+  }
+
+  bool is_leaf(NodeId n) const {
+    while (ir::is_movement(g_.node(n).op)) n = g_.node(n).inputs[0];
+    return is_source(g_.node(n).op) || forced_[n];
+  }
+
+  // A contraction whose result is used once per element of the kernel, outside any reduction.
+  bool can_be_epilogue_of(NodeId n, const UseIn& u, std::string& refusal) {
+    KernelPlan& k = plan_.kernels[u.kernel];
+    const Node& root = g_.node(k.root);
+    if (k.has_contraction) refusal = "the kernel has a contraction already";
+    else if (k.has_reduction) refusal = "the kernel has a reduction";
+    else if (!is_writer_space(root) && !(ir::is_elementwise(root.op) || ir::is_movement(root.op))) refusal = "its consumer is not elementwise";
+    else if (!u.use.is_identity() || g_.node(n).shape != space_of(k)) refusal = "its consumer indexes it in another way";
+    else return k.has_contraction = true;
+    return false;
+  }
+
+  // A reduction inside a row kernel: computed once per row, its consumers run along the row.
+  bool can_be_row_of(NodeId n, const UseIn& u, std::string& refusal) {
+    KernelPlan& k = plan_.kernels[u.kernel];
+    const Node& node = g_.node(n);
+    const uint64_t rows = u.use.depends_on();
+    if (k.has_contraction) refusal = "the kernel has a contraction";
+    else if (u.use.contraction_operand) refusal = "its consumer is a contraction";
+    else if (rows & kReduceBit) refusal = "its consumer reduces it again";
+    else if (!u.use.single) refusal = "it is needed at several places of a row";
+    else if (!chains_with(row_sets_[u.kernel], rows)) refusal = "the kernel has rows along other axes";
+    else if (serialises(k, rows, node)) refusal = "one long row would leave nothing to run in parallel";
+    else {
+      row_sets_[u.kernel].push_back(rows);
+      return k.has_reduction = true;
+    }
+    return false;
+  }
+
+  static bool chains_with(const std::vector<uint64_t>& sets, uint64_t rows) {
+    return std::all_of(sets.begin(), sets.end(), [&](uint64_t s) { return (s & rows) == s || (s & rows) == rows; });
+  }
+
+  bool serialises(const KernelPlan& k, uint64_t rows, const Node& node) const {
+    const auto& space = space_of(k);
+    double count = 1, all = 1;
+    for (size_t d = 0; d < space.size(); ++d) {
+      const double extent = static_cast<double>(std::max<int64_t>(space[d].upper(), 1));
+      all *= extent;
+      if (rows >> std::min<size_t>(d, 62) & 1) count *= extent;
+    }
+    if (count >= static_cast<double>(kMinRows) || count == all) return false;
+    double length = 1;
+    const Node& operand = g_.node(node.inputs[0]);
+    if (node.op == Op::contract) length = static_cast<double>(operand.shape.back().upper());
+    else for (int64_t d : node.ints) length *= static_cast<double>(operand.shape[static_cast<size_t>(d)].upper());
+    return std::max(length, all / count) > static_cast<double>(kSmallRow);
+  }
+
+  bool is_writer_space(const Node& n) const { return n.op == Op::assign; }
+
+  // The iteration space of a kernel: its root's shape; that of the written value for an assign.
+  const Shape& space_of(const KernelPlan& k) const {
+    const Node& root = g_.node(k.root);
+    if (root.op == Op::assign) return g_.node(root.inputs[1]).shape;
+    if (root.op == Op::scatter || root.op == Op::scatter_add) return g_.node(root.inputs[2]).shape;
+    return root.shape;
+  }
+
+  // An elementwise node of the shape of a kernel that uses it element by element becomes one more output of that kernel.
+  bool try_join(NodeId n) {
+    if (!options_.fuse || !ir::is_elementwise(g_.node(n).op)) return false;
+    auto& uses = uses_[n];
+    for (const UseIn& u : uses) {
+      KernelPlan& k = plan_.kernels[u.kernel];
+      const Op root = g_.node(k.root).op;
+      if (is_writer(root) || !u.use.is_identity() || (u.use.depends_on() & kReduceBit) || u.use.contraction_operand) continue;
+      if (g_.node(n).shape != space_of(k) || k.inlined.size() >= kMaxInlined || k.outputs.size() >= 8) continue;
+      const bool cyclic = std::any_of(uses.begin(), uses.end(), [&](const UseIn& other) {
+        return other.kernel != u.kernel && reaches(other.kernel, u.kernel);
+      });
+      if (cyclic) continue;
+      k.outputs.push_back(n);
+      plan_.kernel_of[n] = u.kernel;
+      for (const UseIn& other : uses) {
+        if (other.kernel != u.kernel) add_edge(u.kernel, other.kernel);
+      }
+      propagate(n, {u});
+      return true;
+    }
+    return false;
+  }
+
+  void start_kernel(NodeId n, std::string why) {
+    const auto k = static_cast<uint32_t>(plan_.kernels.size());
+    plan_.kernels.push_back({n, {n}, {}, false, false, std::move(why), {}});
+    row_sets_.emplace_back();
+    edges_.emplace_back();
+    plan_.kernel_of[n] = k;
+    for (const UseIn& u : uses_[n]) add_edge(k, u.kernel);
+    const Node& node = g_.node(n);
+    KernelPlan& kernel = plan_.kernels[k];
+    if (is_tiled(node)) kernel.has_contraction = true;
+    if (is_row_reduction(node)) kernel.has_reduction = true;
+    start_uses(n, k);
+  }
+
+  // The uses of a root's operands. Writers have iteration spaces of their own.
+  void start_uses(NodeId n, uint32_t k) {
+    const Node& node = g_.node(n);
+    switch (node.op) {
+      case Op::copy: return;
+      case Op::assign: return add_use(node.inputs[1], {k, IndexUse::identity(g_.node(node.inputs[1]).shape)});
+      case Op::scatter: case Op::scatter_add: {
+        // Two kernels in one step of the plan: the base is computed into the result, then rows are written in order.
+        plan_.kernels[k].has_contraction = true;  // keeps reductions out of the ordered loop
+        add_use(node.inputs[0], {k, IndexUse::identity(node.shape)});
+        IndexUse whole = IndexUse::identity(g_.node(node.inputs[2]).shape);
+        add_use(node.inputs[2], {k, whole});
+        IndexUse index = IndexUse::identity(g_.node(node.inputs[1]).shape);
+        add_use(node.inputs[1], {k, index});
+        return;
+      }
+      default: propagate(n, {{k, IndexUse::identity(node.shape)}});
+    }
+  }
+
+  void inline_into_all(NodeId n) {
+    for (const UseIn& u : uses_[n]) plan_.kernels[u.kernel].inlined.push_back(n);
+    propagate(n, uses_[n]);
+  }
+
+  void propagate(NodeId n, const std::vector<UseIn>& uses) {
+    const Node& node = g_.node(n);
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      for (const UseIn& u : uses) {
+        UseIn next{u.kernel, use_of_operand(g_, n, k, u.use)};
+        if (is_tiled(node)) {
+          next.use.contraction_operand = true;
+          next.use.budget = std::min(next.use.budget, kContractionBudget);
+        } else {
+          next.use.budget -= cost_of(node.op);
+        }
+        add_use(node.inputs[k], std::move(next));
+      }
+    }
+  }
+
+  void add_use(NodeId n, UseIn use) {
+    for (UseIn& u : uses_[n]) {
+      if (u.kernel == use.kernel) return u.use.merge(use.use);
+    }
+    uses_[n].push_back(std::move(use));
+  }
+
+  void add_edge(uint32_t from, uint32_t to) {
+    auto& e = edges_[from];
+    if (std::find(e.begin(), e.end(), to) == e.end()) e.push_back(to);
+  }
+
+  // True if kernel `from` must run before `to` as far as is known now. Bounded: gives up (true) on large cones.
+  bool reaches(uint32_t from, uint32_t to) const {
+    std::vector<uint32_t> stack{from}, seen{from};
+    while (!stack.empty()) {
+      const uint32_t k = stack.back();
+      stack.pop_back();
+      for (uint32_t next : edges_[k]) {
+        if (next == to) return true;
+        if (std::find(seen.begin(), seen.end(), next) != seen.end()) continue;
+        if (seen.size() > 64) return true;
+        seen.push_back(next);
+        stack.push_back(next);
+      }
+    }
+    return false;
+  }
+
+  // An assign may read its own target only at the element that it writes.
+  void find_overwritten_reads(NodeId n) {
+    const Op op = g_.node(n).op;
+    if (op != Op::input && op != Op::assign) return;
+    for (const UseIn& u : uses_[n]) {
+      const Node& root = g_.node(plan_.kernels[u.kernel].root);
+      if (root.op != Op::assign || storage_of(g_, root.inputs[0]) != storage_of(g_, n)) continue;
+      const bool whole = root.shape == g_.node(root.inputs[1]).shape;
+      if (!whole || !u.use.is_identity() || g_.node(n).shape != root.shape) overwritten_.push_back(root.inputs[1]);
+    }
+  }
+
+  const ir::Graph& g_;
+  const FuseOptions options_;
+  FusePlan plan_;
+  std::vector<NodeId> overwritten_;
+  std::vector<bool> reachable_, forced_;
+  std::vector<std::vector<UseIn>> uses_;
+  std::vector<std::vector<uint64_t>> row_sets_;   // per kernel: the row axes of its reductions
+  std::vector<std::vector<uint32_t>> edges_;      // kernel -> kernels that read it
+};
+
+}  // namespace
+
+ir::NodeId storage_of(const ir::Graph& graph, ir::NodeId n) {
+  while (graph.node(n).op == Op::assign) n = graph.node(n).inputs[0];
+  return n;
+}
+
+FusePlan fuse(const ir::Graph& graph, const FuseOptions& options) {
+  std::vector<NodeId> store_first;
+  for (;;) {
+    Fuser fuser(graph, options);
+    std::vector<NodeId> more = fuser.run(store_first);
+    std::erase_if(more, [&](NodeId n) { return std::find(store_first.begin(), store_first.end(), n) != store_first.end(); });
+    if (more.empty()) return fuser.finish();
+    store_first.insert(store_first.end(), more.begin(), more.end());
+  }
+}
+
+}  // namespace ost

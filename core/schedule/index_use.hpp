@@ -1,0 +1,36 @@
+// How a node is indexed from inside a kernel: for each of its axes, which axes of the kernel's root decide the index.
+//
+// A use is a summary, not an index expression: equal hashes mean equal index maps, different ones may still be equal.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ir/graph.hpp"
+
+namespace ost {
+
+struct AxisUse {
+  uint64_t axes = 0;  // bit d: depends on axis d of the root; kReduceBit: on an axis that a reduction introduced
+  uint64_t hash = 0;  // of the map; 0 for the constant index 0
+  friend bool operator==(const AxisUse&, const AxisUse&) = default;
+};
+inline constexpr uint64_t kReduceBit = uint64_t{1} << 63;
+
+struct IndexUse {
+  std::vector<AxisUse> axes;
+  bool single = true;           // one index map for all uses seen so far
+  bool contraction_operand = false;
+  int budget = 1 << 20;         // operations that may still be inlined here (small for operands of contractions)
+
+  // The identity on a shape: axis d depends on axis d.
+  static IndexUse identity(std::span<const Sym> shape);
+  bool is_identity() const;
+  uint64_t depends_on() const;  // union over the axes
+  void merge(const IndexUse& other);
+};
+
+// The use of operand `operand` of `node` that follows from a use of the node itself.
+IndexUse use_of_operand(const ir::Graph& graph, ir::NodeId node, size_t operand, const IndexUse& use);
+
+}  // namespace ost
