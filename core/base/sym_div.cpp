@@ -72,6 +72,7 @@ int64_t common_divisor(const Sym& a, int64_t c) {
 // floordiv of an expression that has no part that b divides.
 Sym reduced_floordiv(const Sym& a, const Sym& b) {
   if (a.lower() >= 0 && provably_lt(a, b)) return 0;
+  if (a.upper() < 0 && provably_le(0 - b, a)) return -1;
   const auto c = b.constant();
   if (!c || *c <= 1) return SymAccess::from_atom(Sym::AtomKind::floordiv, a, b);
   if (const int64_t g = common_divisor(a, *c); g > 1) {
@@ -112,6 +113,7 @@ Sym mod(const Sym& a, const Sym& b) {
   const Sym rest = split_by(a, b).rest;
   if (rest.is_const() && b.is_const()) return mod(rest, b);
   if (rest == Sym(0) || (rest.lower() >= 0 && provably_lt(rest, b))) return rest;
+  if (rest.upper() < 0 && provably_le(0 - b, rest)) return rest + b;
   return SymAccess::from_atom(Sym::AtomKind::mod, rest, b);
 }
 
