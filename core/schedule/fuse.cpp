@@ -180,7 +180,7 @@ class Fuser {
     if (k.has_contraction) refusal = "the kernel has a contraction";
     else if (u.use.contraction_operand) refusal = "its consumer is a contraction";
     else if (rows & kReduceBit) refusal = "its consumer reduces it again";
-    else if (!u.use.single) refusal = "it is needed at several places of a row";
+    else if (!u.use.is_single()) refusal = "it is needed at several places of a row";
     else if (!chains_with(row_sets_[u.kernel], rows)) refusal = "the kernel has rows along other axes";
     else if (serialises(k, rows, node)) refusal = "one long row would leave nothing to run in parallel";
     else {

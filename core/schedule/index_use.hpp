@@ -17,16 +17,22 @@ struct AxisUse {
 };
 inline constexpr uint64_t kReduceBit = uint64_t{1} << 63;
 
+using AxisMap = std::vector<AxisUse>;  // per axis of the node
+
 struct IndexUse {
-  std::vector<AxisUse> axes;
-  bool single = true;           // one index map for all uses seen so far
+  std::vector<AxisMap> maps;  // the different index maps of all uses seen so far, at most kMaxMaps
+  bool many = false;          // there were more than kMaxMaps
   bool contraction_operand = false;
-  int budget = 1 << 20;         // operations that may still be inlined here (small for operands of contractions)
+  int budget = 1 << 20;       // operations that may still be inlined here (small for operands of contractions)
+
+  static constexpr size_t kMaxMaps = 4;
 
   // The identity on a shape: axis d depends on axis d.
   static IndexUse identity(std::span<const Sym> shape);
+  bool is_single() const { return !many && maps.size() == 1; }
   bool is_identity() const;
-  uint64_t depends_on() const;  // union over the axes
+  uint64_t depends_on() const;  // union over all maps and axes
+  void add_map(AxisMap map);
   void merge(const IndexUse& other);
 };
 
