@@ -5,6 +5,7 @@ find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS json)  # Boost.JSON is linked, Boost.DLL is headers
 find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)  # .npz files
 find_package(Python3 3.11 COMPONENTS Interpreter)  # the repository checks and the lit tests
 target_compile_definitions(Boost::headers INTERFACE BOOST_DLL_USE_STD_FS)
 

@@ -25,9 +25,9 @@ done
 needs=(
   g++ cmake ninja-build ccache mold git ca-certificates python3
   "libboost-json1.81-dev|libboost-json1.83-dev|libboost-json1.88-dev"
-  libfmt-dev libcli11-dev libxxhash-dev libssl-dev libgtest-dev libmpfr-dev
+  libfmt-dev libcli11-dev libxxhash-dev libssl-dev zlib1g-dev libgtest-dev libmpfr-dev libvalijson-dev
 )
-[ "$llvm" = yes ] && needs+=(llvm-22-dev llvm-22-tools zlib1g-dev libzstd-dev lld-22)
+[ "$llvm" = yes ] && needs+=(llvm-22-dev llvm-22-tools libzstd-dev lld-22)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "install-deps: this is not Debian; install by hand what these packages bring: ${needs[*]}" >&2
