@@ -23,14 +23,14 @@ class Counts {
   Result<Sym> translate(kir::Value v) {
     const kir::Inst& inst = kernel_.insts[v];
     const auto refuse = [&] {
-      return fail(OST_INVALID_ARGUMENT, "record {}: a parameter's count is no expression of constants and variables", v);
+      return fail(OST_INVALID_ARGUMENT, "record {}: a size is no expression of constants and variables", v);
     };
     if (kernel_.dtype(v) != DType::i64) return refuse();
     if (kernel_.op(v) == kir::Op::constant) return Sym(static_cast<int64_t>(inst.imm));
     if (kernel_.op(v) == kir::Op::var) return variable(v);
     if (inst.nsrc != 2 || kernel_.op(v) < kir::Op::add || kernel_.op(v) > kir::Op::max) return refuse();
     // Operands stand before their users, so the recursion is as deep as an expression is; sizes are shallow.
-    if (++depth_ > 256) return fail(OST_INVALID_ARGUMENT, "record {}: a parameter's count is nested too deeply", v);
+    if (++depth_ > 256) return fail(OST_INVALID_ARGUMENT, "record {}: a size is nested too deeply", v);
     OST_TRY_ASSIGN(const Sym a, of(inst.src[0]));
     OST_TRY_ASSIGN(const Sym b, of(inst.src[1]));
     --depth_;
@@ -83,6 +83,17 @@ Result<std::vector<KernelParam>> kernel_params(const kir::Kernel& kernel, std::s
     params[inst.imm] = {kernel.dtype(v), std::move(count), inst.aux, v};
   }
   return params;
+}
+
+Result<std::vector<KernelAxis>> kernel_axes(const kir::Kernel& kernel, std::span<const Var> vars) {
+  std::vector<KernelAxis> axes;
+  Counts counts(kernel, vars);
+  for (kir::Value v = 0; v < kernel.insts.size(); ++v) {
+    if (kernel.op(v) != kir::Op::axis) continue;
+    OST_TRY_ASSIGN(Sym extent, counts.of(kernel.insts[v].src[0]));
+    axes.push_back({static_cast<kir::Role>(kernel.insts[v].aux), std::move(extent)});
+  }
+  return axes;
 }
 
 }  // namespace ost

@@ -21,4 +21,12 @@ struct KernelParam {
 // expression of variables, may overflow, or where a variable's bounds are wider than the kernel allows.
 Result<std::vector<KernelParam>> kernel_params(const kir::Kernel& kernel, std::span<const Var> vars);
 
+struct KernelAxis {
+  kir::Role role = kir::Role::parallel;
+  Sym extent;
+};
+
+// The axes of a verified kernel, outermost first as they are declared. Fails like kernel_params.
+Result<std::vector<KernelAxis>> kernel_axes(const kir::Kernel& kernel, std::span<const Var> vars);
+
 }  // namespace ost
