@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/passes/simplify.hpp"
 #include "core/schedule/assemble.hpp"
 #include "core/schedule/fuse.hpp"
 #include "core/schedule/lower.hpp"
@@ -256,7 +257,7 @@ class Scheduler {
 }  // namespace
 
 Result<Program> schedule(const Graph& graph, const ScheduleOptions& options) {
-  Graph g = graph;
+  OST_TRY_ASSIGN(Graph g, simplify(graph));
   for (;;) {
     const FusePlan plan = fuse(g, {options.fuse, options.memory_budget});
     NodeId snapshot = UINT32_MAX;
