@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -148,7 +149,15 @@ class Graph {
 
 // Every rule of the node list above, over the whole graph; run after each pass in debug builds.
 Result<> verify(const Graph& graph);
-std::string to_text(const Graph& graph);           // one node a line; round-trips through parse()
-Result<Graph> parse(std::string_view text);        // errors name the line
+
+// One node a line; round-trips through parse(). Literals larger than `inline_bytes` are named by their sha256 only.
+struct TextOptions {
+  uint64_t inline_bytes = UINT64_MAX;
+};
+std::string to_text(const Graph& graph, const TextOptions& options = {});
+
+// Reads what to_text() prints; errors name the line. `resolve` supplies the literals that are named by sha256.
+using LiteralResolver = std::function<Result<std::vector<uint8_t>>(std::string_view sha256)>;
+Result<Graph> parse(std::string_view text, const LiteralResolver& resolve = {});
 
 }  // namespace ost::ir
