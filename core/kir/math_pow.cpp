@@ -26,7 +26,9 @@ Pair log2_pair(Expr a) {
   const Expr t1 = head_hi * s;
   const Expr t1_low = fma(head_hi, s, -t1) + fma(head_hi, s_low, a.same(coef::kPowHeadLo) * s);
   const Expr t3 = cube_hi * c;
-  const Expr t3_tail = fma(a.same(coef::kPowCubeLo), c, (c * z) * p);
+  // s^5; in f64 with its low part, because an error of s counts five times in it.
+  const Expr c5 = a.is_f64() ? fma(c, z, fma(c, z_low, c_low * z)) : c * z;
+  const Expr t3_tail = fma(a.same(coef::kPowCubeLo), c, c5 * p);
   const Expr t3_low = fma(cube_hi, c, -t3) + fma(cube_hi, c_low, t3_tail);
   const Expr h1 = e + t1;
   const Expr l1 = t1 - (h1 - e);
