@@ -47,8 +47,6 @@ typedef struct ost_cmdlist_t ost_cmdlist_t;
 
 /* --- host table: what a plugin may call ---------------------------------------------------------------------------- */
 
-enum { OST_LOG_ERROR = 0, OST_LOG_WARNING = 1, OST_LOG_INFO = 2, OST_LOG_DEBUG = 3 };
-
 typedef struct ost_host_table_t {
   uint32_t size;
   uint32_t abi; /* the version that was negotiated */

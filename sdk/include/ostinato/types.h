@@ -39,6 +39,9 @@ enum {
   OST_IO_ERROR = 15
 };
 
+/* Levels of messages that are not errors of a call. */
+enum { OST_LOG_ERROR = 0, OST_LOG_WARNING = 1, OST_LOG_INFO = 2, OST_LOG_DEBUG = 3 };
+
 /* Element types. bool is one byte, 0 or 1. f16 is IEEE binary16, bf16 the upper half of f32. */
 typedef uint32_t ost_dtype_t;
 enum {
