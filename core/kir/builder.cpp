@@ -111,14 +111,14 @@ Value Builder::attn(Value score, Value mask, Value v, Value axis) {
 }
 
 Builder::Range Builder::range(Value v) const {
-  (void)v;
-  return {INT64_MIN, INT64_MAX};
+  return v < kernel_.insts.size() ? state_->simplify.range(v) : Range{INT64_MIN, INT64_MAX};
 }
 
 Result<Kernel> Builder::build() {
   std::optional<Error> offence = std::move(state_->offence);
   Kernel kernel = prune(kernel_);
   state_->pool.clear();
+  state_->simplify.clear();
   state_->offence.reset();
   state_->axis_count = 0;
   if (offence) return std::unexpected(std::move(*offence));

@@ -22,10 +22,22 @@ bool Simplifier::is_constant(Value v, int64_t value) const {
 }
 
 Value Simplifier::run(Inst inst) {
+  settle_operands(inst);
   if (const Value v = fold(inst); v != kNone) return v;
   canonical_order(inst);
   if (const Value v = identity(inst); v != kNone) return v;
+  if (const Value v = index_.run(inst); v != kNone) return v;
   return pool_.intern(inst);
+}
+
+// Index values with only one possible number are replaced by it where they are used as values (not as a reduced axis).
+void Simplifier::settle_operands(Inst& inst) {
+  switch (static_cast<Op>(inst.op)) {
+    case Op::load: case Op::store: inst.src[1] = index_.settled(inst.src[1]); break;
+    case Op::where: inst.src[1] = index_.settled(inst.src[1]); inst.src[2] = index_.settled(inst.src[2]); break;
+    case Op::cast: case Op::bitcast: inst.src[0] = index_.settled(inst.src[0]); break;
+    default: break;
+  }
 }
 
 // Integer and bool operands are commuted: a constant last, otherwise the earlier record first.
@@ -114,6 +126,7 @@ Value Simplifier::load_identity(const Inst& inst) {
 }
 
 void Simplifier::store(Inst inst) {
+  settle_operands(inst);
   if (inst.nsrc == 4 && is_constant(inst.src[3])) {
     if (bits(inst.src[3]) == 0) return;
     inst = make_inst(Op::store, static_cast<DType>(inst.dtype), {inst.src[0], inst.src[1], inst.src[2]});

@@ -4,17 +4,20 @@
 #pragma once
 
 #include "core/kir/pool.hpp"
+#include "core/kir/simplify_index.hpp"
 
 namespace ost::kir {
 
 class Simplifier {
  public:
-  explicit Simplifier(Pool& pool) : pool_(pool) {}
+  explicit Simplifier(Pool& pool) : pool_(pool), index_(pool) {}
 
   // The value of the record: an existing one, or a new one.
   Value run(Inst inst);
   // Appends a store, unless its mask is false.
   void store(Inst inst);
+  Range range(Value v) { return index_.range(v); }
+  void clear() { index_.clear(); }
 
  private:
   bool is_constant(Value v) const { return pool_.kernel().op(v) == Op::constant; }
@@ -29,7 +32,10 @@ class Simplifier {
   Value where_identity(const Inst& inst);
   void canonical_order(Inst& inst) const;
 
+  void settle_operands(Inst& inst);
+
   Pool& pool_;
+  IndexSimplifier index_;
 };
 
 }  // namespace ost::kir

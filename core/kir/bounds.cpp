@@ -1,0 +1,69 @@
+// Proves that every access that happens is inside its parameter. For each load and store two polynomials have to be
+// nonnegative, index and count - 1 - index, given that the axes of the access have points and that its mask is true.
+#include "core/kir/index.hpp"
+#include "core/kir/kernel.hpp"
+#include "core/kir/prove.hpp"
+
+namespace ost::kir {
+namespace {
+
+constexpr size_t kMaxTerms = 64;
+constexpr int kBudgetPerAccess = 4000;
+constexpr int kBudgetPerKernel = 2'000'000;  // bounds the time that a stranger's kernel can take
+
+class BoundsProver {
+ public:
+  explicit BoundsProver(const Kernel& kernel) : kernel_(kernel), index_(kernel, kMaxTerms) { index_.extend(); }
+
+  Result<> run() {
+    for (Value v = 0; v < kernel_.insts.size(); ++v) {
+      const Op op = kernel_.op(v);
+      if (op == Op::load || op == Op::store) OST_TRY(access(v));
+    }
+    return {};
+  }
+
+ private:
+  Result<> access(Value v) {
+    const Inst& inst = kernel_.insts[v];
+    const uint32_t mask_operand = kernel_.op(v) == Op::load ? 2 : 3;
+    const Value mask = inst.nsrc > mask_operand ? inst.src[mask_operand] : kNone;
+    if (mask != kNone && kernel_.op(mask) == Op::constant && kernel_.insts[mask].imm == 0) return {};  // never happens
+    const Poly index = index_.poly(inst.src[1]);
+    const Poly count = index_.poly(kernel_.insts[inst.src[0]].src[0]);
+    if (!holds(v, mask, index)) return unproved(v, "the index may be negative", inst.src[1]);
+    if (!holds(v, mask, count - Poly::constant(1) - index)) return unproved(v, "the index may reach the count", inst.src[1]);
+    return {};
+  }
+
+  bool holds(Value access, Value mask, const Poly& nonnegative) {
+    const int budget = std::min(kBudgetPerAccess, budget_);
+    Prover prover(index_, budget);
+    prover.assume_points(index_.depends(access));
+    if (mask != kNone) prover.assume_truth(mask, true);
+    prover.allow_cases();
+    const bool proved = prover.nonnegative(nonnegative);
+    budget_ -= budget - std::max(prover.budget(), 0);
+    return proved;
+  }
+
+  std::unexpected<Error> unproved(Value v, const char* what, Value index) const {
+    const Range r = index_.range(index);
+    const Value param = kernel_.insts[v].src[0];
+    return fail(OST_INVALID_ARGUMENT,
+                "kir record {}: {} of slot {} is not proved to be in bounds: {} (index %{} is in {}..{}, the count is %{}); "
+                "wanted an index below the count for all variable values, or a mask that makes it so",
+                v, kernel_.op(v) == Op::load ? "load" : "store", kernel_.insts[param].imm, what, index, r.lo, r.hi,
+                kernel_.insts[param].src[0]);
+  }
+
+  const Kernel& kernel_;
+  IndexAnalysis index_;
+  int budget_ = kBudgetPerKernel;
+};
+
+}  // namespace
+
+Result<> prove_bounds(const Kernel& kernel) { return BoundsProver(kernel).run(); }
+
+}  // namespace ost::kir
