@@ -76,7 +76,6 @@ class CompileCache {
   Result<std::vector<CacheEntry>> clear();
 
  private:
-  Result<std::string> write(const std::string& key, std::span<const uint8_t> image);
 
   std::string folder_;
   std::atomic<bool> warned_{false};

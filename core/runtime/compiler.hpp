@@ -7,8 +7,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kir/kernel.hpp"
@@ -17,6 +19,8 @@
 #include "core/schedule/program.hpp"
 
 namespace ost::runtime {
+
+struct Recipe;
 
 struct CompileStats {
   uint64_t compiles = 0;      // calls of a driver's compiler
@@ -49,21 +53,20 @@ class Compiler {
   CompileCache& cache() { return *cache_; }
   CompileStats stats() const;
 
-  // The name of the entry in every image of this kernel: depends on the kernel only, so that renaming compiles nothing.
-  static std::string entry_name(const kir::Kernel& kernel);
-
  private:
-  struct Recipe;
-  Result<Recipe> recipe(const KernelDesc& kernel, const Driver& driver, const ost_device_info_t& info) const;
-  Result<CachedImage> image_for(const Recipe& recipe, const Driver& driver, std::string& origin);
+  using Place = std::pair<const Device*, std::string>;  // and the key
+  Result<CompiledKernel> make(const KernelDesc& kernel, const DevicePtr& device, const Recipe& recipe, bool trust_images);
   Result<ExecutablePtr> from_variants(const KernelDesc& kernel, const DevicePtr& device, const Recipe& recipe);
+  Result<std::vector<uint8_t>> compile_now(const Recipe& recipe, const Driver& driver);
+  void sweep();
 
   std::shared_ptr<CompileCache> cache_;
   std::atomic<uint64_t> compiles_{0}, images_used_{0}, compile_ns_{0};
   std::mutex mutex_;  // of what follows
   std::condition_variable done_;
-  std::map<std::string, bool> in_progress_;                                 // by device id and key
-  std::map<std::string, std::weak_ptr<Executable>> loaded_;                 // by device id and key
+  std::set<Place> in_progress_;
+  std::map<Place, std::weak_ptr<Executable>> loaded_;
+  size_t live_after_sweep_ = 0;
 };
 
 }  // namespace ost::runtime

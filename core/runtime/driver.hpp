@@ -33,8 +33,11 @@ struct SelfTestResult {
   std::string reason;  // first item that failed, with found and wanted; "" if exact
 };
 
+class CompileCache;
+
 struct OpenOptions {
   bool self_test = true;
+  std::shared_ptr<CompileCache> cache;  // for the kernels of the self-test; null: they are compiled each time
 };
 
 struct CompileRequest {
@@ -78,6 +81,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
  private:
   struct HostContext;
   Driver() = default;
+  static Result<std::unique_ptr<Driver>> make(const PluginPtr& plugin, const DriverOptions& options);
   Result<> read_devices();
 
   PluginPtr plugin_;

@@ -11,13 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/runtime/compile_cache.hpp"
 #include "core/runtime/device.hpp"
 
 namespace ost::runtime {
 
 struct RegistryOptions {
   LoaderOptions loader;
-  DriverOptions driver_options;  // over OSTINATO_OPTIONS
+  DriverOptions driver_options;         // over OSTINATO_OPTIONS and OSTINATO_THREADS
+  std::shared_ptr<CompileCache> cache;  // for self-tests; null: the default one
 };
 
 struct DeviceEntry {
@@ -40,7 +42,7 @@ class DeviceRegistry {
  public:
   static std::shared_ptr<DeviceRegistry> create(const RegistryOptions& options = {});
 
-  std::span<const DeviceEntry> devices() const { return devices_; }   // best first within "auto"'s order
+  std::span<const DeviceEntry> devices() const { return devices_; }   // in the order found, `ref` last
   std::span<const DriverPtr> drivers() const { return drivers_; }
   std::span<const LoadRecord> report() const { return report_; }
   std::vector<DeviceChoice> choices() const;
@@ -53,13 +55,15 @@ class DeviceRegistry {
  private:
   DeviceRegistry() = default;
   void add_driver(const PluginPtr& plugin, const DriverOptions& options, LoadRecord& record);
-  Result<DevicePtr> open(const DeviceEntry& entry, const OpenOptions& options);
+  void add_devices(Driver& driver);
+  Result<DevicePtr> open(const DeviceEntry& entry, OpenOptions options);
   Result<DevicePtr> choose(const OpenOptions& options);
   Error unknown_device(std::string_view id) const;
 
   std::vector<DriverPtr> drivers_;
   std::vector<DeviceEntry> devices_;
   std::vector<LoadRecord> report_;
+  std::shared_ptr<CompileCache> cache_;
   mutable std::mutex mutex_;  // of choices_
   std::vector<DeviceChoice> choices_;
 };

@@ -1,0 +1,32 @@
+// How a kernel becomes an image for a target: the form that the driver gets, and the cache key.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/kir/kernel.hpp"
+#include "core/runtime/compile_cache.hpp"
+#include "core/runtime/driver.hpp"
+
+namespace ost::runtime {
+
+struct Recipe {
+  uint32_t form = OST_FORM_KIR_L1;
+  std::vector<uint8_t> code;
+  std::string entry;
+  std::string target;
+  std::string compiler_key;
+  std::string options;
+  std::string key;  // hex of the CompileKey
+};
+
+// The name of the entry in every image of this kernel: depends on the kernel only, so that renaming compiles nothing.
+std::string entry_name(const kir::Kernel& kernel);
+
+// OST_UNIMPLEMENTED if the device accepts no form that this host can make.
+Result<Recipe> recipe_for(const kir::Kernel& kernel, const Driver& driver, const ost_device_info_t& info);
+
+// Calls the driver's compiler.
+Result<std::vector<uint8_t>> compile(const Recipe& recipe, const Driver& driver);
+
+}  // namespace ost::runtime
