@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "core/kir/kernel.hpp"
@@ -69,6 +70,11 @@ std::vector<R> map(DType result, DType type, const std::vector<std::vector<T>>& 
   for (Value p : params) x.push_back(o.b.load(p, i));
   o.b.store(out, i, f(o.b, x));
   return o.result<R>();
+}
+
+inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "\"" << text << "\" has no \"" << part << "\"";
 }
 
 inline uint32_t bits(float x) { return std::bit_cast<uint32_t>(x); }
