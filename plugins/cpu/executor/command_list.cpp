@@ -12,6 +12,12 @@ using ost::plugin::Recorded;
 using ost::plugin::RecordedRef;
 using ost::plugin::Recording;
 
+namespace {
+void check_sizes(uint64_t to, uint64_t from) {
+  if (to != from) ost::plugin::fail_rule(8, "copy of ", from, " bytes to a range of ", to);
+}
+}  // namespace
+
 CommandList::CommandList(Engine& engine, const Recording& recording)
     : engine_(engine), bound_slots_(recording.slot_count) {
   records_.reserve(recording.commands.size());
@@ -48,14 +54,13 @@ void CommandList::add_dispatch(const Recorded& command, Record& record) {
 void CommandList::add_transfer(const Recorded& command, Record& record) {
   const bool copy = command.kind == OST_CMD_COPY;
   record.function = copy ? copy_kernel : fill_kernel;
-  const RecordedRef& to = command.refs[0];
-  if (copy && to.slot == 0 && command.refs[1].slot == 0 && to.size != command.refs[1].size) {
-    ost::plugin::fail_rule(8, "copy of ", command.refs[1].size, " bytes to a range of ", to.size);
-  }
   for (const RecordedRef& ref : command.refs) add_param(ref);
-  // The size of a copy is that of the side which has one; both may wait for what is bound.
-  const bool other = copy && to.slot != 0 && to.size == 0;
-  add_size(other ? command.refs[1] : to);
+  add_size(command.refs[0]);
+  if (copy && command.refs[0].slot == 0 && command.refs[1].slot == 0) {
+    check_sizes(command.refs[0].size, command.refs[1].size);
+  } else if (copy) {
+    bound_copies_.push_back({command.refs[0], command.refs[1]});
+  }
   if (copy) return;
   uint64_t pattern = 0;
   for (uint32_t i = 0; i < 8; ++i) {
@@ -80,6 +85,10 @@ void CommandList::add_size(const RecordedRef& ref) {
   vars_.push_back(static_cast<int64_t>(ref.size));
 }
 
+void CommandList::check_copies(std::span<const Range> slots) const {
+  for (const Copy& c : bound_copies_) check_sizes(c.to.bind(slots).size, c.from.bind(slots).size);
+}
+
 // Stores what differs from the last replay. True if a kernel has other variables than its plan was
 // made for.
 bool CommandList::bind(std::span<const Range> slots, std::span<const int64_t> vars) {
@@ -88,6 +97,7 @@ bool CommandList::bind(std::span<const Range> slots, std::span<const int64_t> va
     return a.data == b.data && a.size == b.size;
   };
   if (!bound_ || !std::equal(slots.begin(), slots.end(), bound_slots_.begin(), same)) {
+    check_copies(slots);
     for (const PointerPatch& p : pointer_patches_) params_[p.param] = slots[p.slot].data + p.offset;
     for (const SizePatch& p : size_patches_) {
       const auto size = static_cast<int64_t>(slots[p.slot].size - p.offset);

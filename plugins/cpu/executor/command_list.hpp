@@ -49,6 +49,10 @@ class CommandList final : public ost::plugin::SyncCommandList {
     uint32_t var;
     uint32_t from;
   };
+  struct Copy {
+    ost::plugin::RecordedRef to;
+    ost::plugin::RecordedRef from;
+  };
   // kNever: pieces [first, last), one after the other. Otherwise tasks [first, last) of cuts_, at
   // once.
   struct Step {
@@ -62,6 +66,7 @@ class CommandList final : public ost::plugin::SyncCommandList {
   void add_param(const ost::plugin::RecordedRef& ref);
   void add_size(const ost::plugin::RecordedRef& ref);
 
+  void check_copies(std::span<const ost::plugin::Range> slots) const;
   bool bind(std::span<const ost::plugin::Range> slots, std::span<const int64_t> vars);
   void plan();
   void schedule();
@@ -79,6 +84,7 @@ class CommandList final : public ost::plugin::SyncCommandList {
   std::vector<PointerPatch> pointer_patches_;
   std::vector<SizePatch> size_patches_;
   std::vector<VarPatch> var_patches_;
+  std::vector<Copy> bound_copies_;  // those whose sizes are only known when their slots are bound
 
   std::vector<ost::plugin::Range> bound_slots_;
   bool bound_ = false;

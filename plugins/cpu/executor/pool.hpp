@@ -31,8 +31,10 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   unsigned threads() const { return threads_; }
-  // True if a job would start at once on all threads.
-  bool awake() const { return workers_started() && sleepers_.load(std::memory_order_relaxed) == 0; }
+  // True if a job would start at once on most threads.
+  bool awake() const {
+    return workers_started() && sleepers_.load(std::memory_order_relaxed) <= (threads_ - 1) / 2;
+  }
   // Wakes the workers for jobs that follow soon.
   void rouse();
 

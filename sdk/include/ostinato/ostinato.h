@@ -292,12 +292,20 @@ OST_EXPORT ost_status_t ost_graph_op(ost_graph_t* graph, const char* op, const o
 OST_EXPORT uint32_t ost_op_count(void);
 OST_EXPORT const char* ost_op_at(uint32_t index); /* in alphabetical order; NULL beyond the last */
 
-/* An expression of docs/dsl.md over the graph's inputs, constants, states and variables, by name. A syntax error names
- * the position; its message has the line with a caret. */
+/* An input whose type is written as text: "64,64", "n:1..1797,64" (declares the variable n), "f16[n:1..64, 64]", "" for a
+ * scalar; f32 if no element type is named. */
+OST_EXPORT ost_status_t ost_graph_input_text(ost_graph_t* graph, const char* name, const char* type, uint32_t device,
+                                             ost_node_t* out_node, ost_error_t* error);
+
+/* An expression of docs/dsl.md over the graph's inputs, constants, states and variables, by name. If out_node is NULL its
+ * results become outputs of the graph ("out", or the names that the text assigns); otherwise it must have one result,
+ * which is returned. An error names line and column; its message has the line with a caret. */
 OST_EXPORT ost_status_t ost_graph_expression(ost_graph_t* graph, const char* text, ost_node_t* out_node,
                                              ost_error_t* error);
-/* The names that an expression uses and does not call, each once in order of appearance, one sink write a name. */
+/* The names that an expression reads and does not define, each once in order of first use, one sink write a name. */
 OST_EXPORT ost_status_t ost_expression_names(const char* text, const ost_sink_t* sink, ost_error_t* error);
+/* The functions that an expression may call, with their parameters, sorted, one sink write each. */
+OST_EXPORT ost_status_t ost_expression_functions(const ost_sink_t* sink, ost_error_t* error);
 
 /* Result of a node. Text of dims lives until the graph changes. */
 #define OST_MAX_RANK 16

@@ -6,7 +6,9 @@
  * Rules (each message of the loader names the number of the broken one):
  *   1  Only <stddef.h> and <stdint.h>; fixed-width types; no bool, bit-field, long or enum type in a struct.
  *   2  Every struct that crosses starts with `uint32_t size`. The smallest accepted size is that of version 1.0 for
- *      ever; a tail that the reader does not know must be zero. Tables only grow at the end.
+ *      ever; a tail that the reader does not know must be zero. Tables only grow at the end. All elements of an array
+ *      have the size of its first element, which is the stride. The small values without a size (str, bytes, sink, ref,
+ *      point) never change.
  *   3  The host copies the plugin's table; an entry that is NULL becomes a thunk that returns OST_UNIMPLEMENTED. A NULL
  *      entry that is marked REQUIRED refuses the load.
  *   4  The plugin calls the host only through ost_host_table_t.
@@ -14,8 +16,10 @@
  *      be NULL). No thread-local state, exception, exit, abort or signal handler crosses.
  *   6  Free-threaded on different handles. One handle is used by one thread at a time, except that device_info,
  *      compile, image_check, buffer_alloc, buffer_free and all timeline entries are internally synchronised.
- *   7  Queues are in-order. Timelines (monotonic u64, reached or failed) order across queues and carry failure. A lost
- *      device returns OST_DEVICE_LOST from every call until it is destroyed; destroy always works.
+ *   7  Queues are in-order. Timelines (monotonic u64, reached or failed) order across queues and carry failure: the
+ *      first failure stays, and waiting for a value that was reached before it succeeds. A lost device returns
+ *      OST_DEVICE_LOST from every call until it is destroyed; destroy always works. A submit that returns an error has
+ *      failed its signals with it, so that nobody waits for ever.
  *   8  Memory is {buffer, offset, size}. Only heaps with HOST_VISIBLE can be mapped; map returns a pointer that is
  *      valid until unmap.
  *   9  compile and image_check need no device: one machine can make images for every target that a plugin knows.
@@ -120,7 +124,7 @@ typedef struct ost_heap_info_t {
 } ost_heap_info_t;
 
 /* A range of device memory. In command lists, `slot` > 0 names entry slot-1 of the binding table that submit gets, and
- * `buffer` is NULL; offset is then added to the bound ref's. */
+ * `buffer` is NULL; offset is then added to the bound ref's, and size 0 means all of the bound range behind offset. */
 typedef struct ost_ref_t {
   ost_dbuffer_t* buffer;
   uint64_t offset; /* bytes */
@@ -138,8 +142,8 @@ typedef struct ost_command_t {
   uint32_t kind;  /* OST_CMD_* */
   uint32_t level; /* commands run in order; those of one list with equal level are independent of each other */
   uint32_t fill_pattern_size; /* FILL: 1, 2, 4 or 8 */
-  /* DISPATCH: parameters by slot. COPY: refs[0] = destination, refs[1] = source, same size. FILL: refs[0].
-   * CMDLIST: the binding table. */
+  /* DISPATCH: parameters by slot. COPY: refs[0] = destination, refs[1] = source, same size, not overlapping.
+   * FILL: refs[0], a multiple of the pattern. CMDLIST: the binding table. */
   const ost_ref_t* refs;
   uint32_t ref_count;
   uint32_t var_count;
@@ -153,7 +157,8 @@ typedef struct ost_command_t {
   /* DISPATCH of source forms and KIR L2: work-items per dimension; zeros for KIR L1, where the kernel knows its range. */
   uint64_t grid[3];
   uint32_t group[3];
-  uint32_t reserved2;
+  /* DISPATCH in a command list: k > 0 takes grid[d] from entry k-1 of the vars of the CMDLIST command. */
+  uint32_t grid_var[3];
   ost_cmdlist_t* cmdlist; /* CMDLIST */
   uint64_t fill_pattern;  /* FILL: low bytes */
 } ost_command_t;
@@ -221,7 +226,8 @@ typedef struct ost_driver_table_t {
   ost_status_t (*buffer_unmap)(ost_dbuffer_t* buffer, ost_error_t*);
   ost_status_t (*buffer_flush)(ost_dbuffer_t* buffer, uint64_t offset, uint64_t size, ost_error_t*);      /* OPT */
   ost_status_t (*buffer_invalidate)(ost_dbuffer_t* buffer, uint64_t offset, uint64_t size, ost_error_t*); /* OPT */
-  /* OPT. Makes host memory usable by the device without a copy; it stays the caller's and outlives the buffer. */
+  /* OPT. Makes host memory usable by the device without a copy; it stays the caller's and outlives the buffer. A driver
+   * may refuse memory that is less aligned than it needs (OST_INVALID_ARGUMENT): the host then copies. */
   ost_status_t (*buffer_import_host)(ost_device_t* device, void* pointer, uint64_t bytes, ost_dbuffer_t** out_buffer,
                                      ost_error_t*);
   /* REQ. Blocking copies between host memory and a buffer, after all work submitted before has ended. */
@@ -233,10 +239,12 @@ typedef struct ost_driver_table_t {
   void (*queue_destroy)(ost_queue_t* queue);                                                       /* REQ */
   ost_status_t (*timeline_create)(ost_device_t* device, uint64_t initial, ost_timeline_t** out, ost_error_t*); /* REQ */
   void (*timeline_destroy)(ost_timeline_t*);                                                                 /* REQ */
-  /* REQ. OST_OK and the value reached; the status that it failed with otherwise. */
+  /* REQ. OST_OK, or the status that it failed with; the value reached in both cases. */
   ost_status_t (*timeline_query)(ost_timeline_t*, uint64_t* out_value, ost_error_t*);
-  ost_status_t (*timeline_signal)(ost_timeline_t*, uint64_t value, ost_error_t*);       /* REQ: from the host */
-  ost_status_t (*timeline_wait)(ost_timeline_t*, uint64_t value, uint64_t timeout_ns, ost_error_t*); /* REQ */
+  /* REQ. From the host; the value must be above the current one. */
+  ost_status_t (*timeline_signal)(ost_timeline_t*, uint64_t value, ost_error_t*);
+  /* REQ. UINT64_MAX: no limit; 0: only looks. OST_TIMEOUT if the time is over. */
+  ost_status_t (*timeline_wait)(ost_timeline_t*, uint64_t value, uint64_t timeout_ns, ost_error_t*);
   ost_status_t (*timeline_fail)(ost_timeline_t*, const ost_error_t* why);               /* REQ */
   /* REQ. Waits for all `waits`, runs the commands in order, signals `signals`. Returns once the work is accepted; a
    * failure of accepted work fails the signals. Synchronous devices may do all of it before they return. Timelines are

@@ -86,6 +86,7 @@ struct Recorded {
   uint32_t entry = 0;
   uint64_t grid[3] = {};
   uint32_t group[3] = {};
+  uint32_t grid_var[3] = {};
   uint64_t fill_pattern = 0;
   uint32_t fill_pattern_size = 0;
 };

@@ -140,18 +140,25 @@ class PlainList : public SyncCommandList {
       const Recorded& c = recording_.commands[i];
       ranges_.clear();
       for (const RecordedRef& ref : c.refs) ranges_.push_back(ref.bind(slots));
-      vars_.clear();
-      for (const uint32_t var : c.var_map) vars_.push_back(vars[var]);
       if (c.kind == OST_CMD_COPY) copy(ranges_[0], ranges_[1]);
       if (c.kind == OST_CMD_FILL) fill(ranges_[0], c.fill_pattern, c.fill_pattern_size);
-      if (c.kind == OST_CMD_DISPATCH) {
-        timed_dispatch(device, {c.executable.get(), c.entry, ranges_, vars_, c.grid, c.group}, i,
-                       profile);
-      }
+      if (c.kind == OST_CMD_DISPATCH) run_dispatch(device, c, vars, i, profile);
     }
   }
 
  private:
+  void run_dispatch(SyncDevice& device, const Recorded& c, std::span<const int64_t> vars,
+                    uint32_t index, Profile* profile) {
+    vars_.clear();
+    for (const uint32_t var : c.var_map) vars_.push_back(vars[var]);
+    uint64_t grid[3];
+    for (int d = 0; d < 3; ++d) {
+      grid[d] = c.grid_var[d] > 0 ? static_cast<uint64_t>(vars[c.grid_var[d] - 1]) : c.grid[d];
+    }
+    timed_dispatch(device, {c.executable.get(), c.entry, ranges_, vars_, grid, c.group}, index,
+                   profile);
+  }
+
   DevicePtr device_;
   Recording recording_;
   std::mutex mutex_;
@@ -194,6 +201,11 @@ inline Recorded record_command(const ost_command_t& c, uint32_t slot_count, uint
   out.entry = c.entry;
   std::copy_n(c.grid, 3, out.grid);
   std::copy_n(c.group, 3, out.group);
+  std::copy_n(c.grid_var, 3, out.grid_var);
+  for (const uint32_t var : out.grid_var) {
+    if (var > var_count)
+      fail_rule(8, "a grid uses variable ", var - 1, " of a command list with ", var_count);
+  }
   return out;
 }
 

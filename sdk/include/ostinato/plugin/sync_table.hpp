@@ -50,6 +50,9 @@ inline SyncDriver& driver_of(ost_driver_t* d) { return *object<Driver>(d).driver
 
 inline std::byte* allocate(SyncDevice& device, uint64_t size, uint32_t align) {
   if ((align & (align - 1)) != 0) fail_rule(8, "alignment ", align, " is no power of two");
+  // Memory is promised before it exists, so the allocator would agree to more than the machine has.
+  const uint64_t most = device.heap_bytes();
+  if (most != 0 && size > most) fail(OST_OUT_OF_MEMORY, size, " bytes of a heap that has ", most);
   return static_cast<std::byte*>(device.allocate(size, std::max(align, device.min_align())));
 }
 
