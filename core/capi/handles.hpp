@@ -15,6 +15,7 @@
 #include "core/runtime/compiler.hpp"
 #include "core/runtime/instance.hpp"
 #include "core/runtime/registry.hpp"
+#include "core/schedule/schedule.hpp"
 
 namespace ost::capi {
 
@@ -47,6 +48,8 @@ struct ProgramState {
 };
 
 std::shared_ptr<const Program> program_of(const std::shared_ptr<const ProgramState>& state);
+
+Result<ScheduleOptions> to_schedule_options(const ost_compile_options_t& in);
 
 }  // namespace ost::capi
 
