@@ -75,7 +75,8 @@ Result<uint8_t*> Buffer::map() {
   return static_cast<uint8_t*>(data);
 }
 
-Result<> Buffer::copy(Buffer& to, uint64_t to_offset, const Buffer& from, uint64_t from_offset, uint64_t bytes) {
+Result<> Buffer::copy(Buffer& to, uint64_t to_offset, const Buffer& from, uint64_t from_offset, uint64_t bytes,
+                      std::span<uint8_t> staging) {
   OST_TRY(to.check_range(to_offset, bytes));
   OST_TRY(from.check_range(from_offset, bytes));
   OST_TRY_ASSIGN(const uint8_t* source, const_cast<Buffer&>(from).map());
@@ -88,9 +89,13 @@ Result<> Buffer::copy(Buffer& to, uint64_t to_offset, const Buffer& from, uint64
     OST_TRY(to.write(0, {}));
     return from.read(from_offset, {target + to_offset, bytes});
   }
-  std::vector<uint8_t> chunk(std::min<uint64_t>(bytes, uint64_t{4} << 20));
+  std::vector<uint8_t> own;
+  if (staging.empty()) {
+    own.resize(std::min<uint64_t>(bytes, uint64_t{4} << 20));
+    staging = own;
+  }
   for (uint64_t done = 0; done < bytes;) {
-    const std::span<uint8_t> part(chunk.data(), std::min<uint64_t>(bytes - done, chunk.size()));
+    const std::span<uint8_t> part = staging.first(std::min<uint64_t>(bytes - done, staging.size()));
     OST_TRY(from.read(from_offset + done, part));
     OST_TRY(to.write(to_offset + done, part));
     done += part.size();

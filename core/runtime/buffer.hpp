@@ -28,8 +28,10 @@ class Buffer {
   // Blocking; after all work that was submitted to the device before.
   Result<> write(uint64_t offset, std::span<const uint8_t> data);
   Result<> read(uint64_t offset, std::span<uint8_t> out) const;
-  // Copies between buffers of any two devices, through the host where needed. Blocking.
-  static Result<> copy(Buffer& to, uint64_t to_offset, const Buffer& from, uint64_t from_offset, uint64_t bytes);
+  // Copies between buffers of any two devices, through the host where needed: through `staging`, or memory of its own if
+  // that is empty. Blocking.
+  static Result<> copy(Buffer& to, uint64_t to_offset, const Buffer& from, uint64_t from_offset, uint64_t bytes,
+                       std::span<uint8_t> staging = {});
 
   // The memory itself where the heap is host visible: valid while the buffer lives. The caller waits for the device
   // first. Null otherwise.

@@ -32,7 +32,7 @@ struct RunStats {
   uint64_t copies = 0;
   uint64_t copied_bytes = 0;
   uint64_t allocations = 0;  // of device memory while it ran, on the devices of this instance
-  uint64_t compiles = 0;
+  uint64_t compiles = 0;     // always 0: a run has no compiler
   uint64_t wall_ns = 0;
 };
 
@@ -46,9 +46,11 @@ struct BuildStats {
   uint64_t state_bytes = 0;
 };
 
+struct InstanceState;
+
 class Instance {
  public:
-  // `devices[i]` is logical device i of the program; the program has been verified.
+  // `devices[i]` is logical device i of the program; more are ignored. The program has been verified.
   static Result<std::unique_ptr<Instance>> create(std::shared_ptr<const Program> program, std::vector<DevicePtr> devices,
                                                   Compiler& compiler, const InstanceOptions& options = {});
   ~Instance();
@@ -62,8 +64,8 @@ class Instance {
   Result<uint64_t> output_bytes(uint32_t output, std::span<const int64_t> vars) const;
   Result<std::vector<int64_t>> input_shape(uint32_t input, std::span<const int64_t> vars) const;
   Result<uint64_t> input_bytes(uint32_t input, std::span<const int64_t> vars) const;
-  // True if a run writes into the buffer that is bound for this output. Otherwise the output *is* an input, a state or
-  // a constant, which output_alias gives, and nothing is bound for it.
+  // True if a run writes into the buffer that is bound for this output (or, where two outputs are one value, into that of
+  // the first). Otherwise the output *is* an input, a state or a constant, which output_alias gives, and nothing is bound.
   bool output_is_written(uint32_t output) const;
   BufferRef output_alias(uint32_t output, std::span<const BufferRef> inputs) const;
   BufferRef state(uint32_t index) const;
@@ -79,9 +81,8 @@ class Instance {
   std::span<const KernelTime> last_times() const;  // by step
 
  private:
-  struct Impl;
-  explicit Instance(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Instance(std::unique_ptr<InstanceState> state);
+  std::unique_ptr<InstanceState> state_;
 };
 
 }  // namespace ost::runtime

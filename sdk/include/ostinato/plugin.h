@@ -6,7 +6,8 @@
  * Rules (each message of the loader names the number of the broken one):
  *   1  Only <stddef.h> and <stdint.h>; fixed-width types; no bool, bit-field, long or enum type in a struct.
  *   2  Every struct that crosses starts with `uint32_t size`. The smallest accepted size is that of version 1.0 for
- *      ever; a tail that the reader does not know must be zero. Tables only grow at the end. All elements of an array
+ *      ever; a tail that the reader does not know must be zero. Tables only grow at the end; entries of a driver table
+ *      that the host does not know are not called. All elements of an array
  *      have the size of its first element, which is the stride. The small values without a size (str, bytes, sink, ref,
  *      point) never change.
  *   3  The host copies the plugin's table; an entry that is NULL becomes a thunk that returns OST_UNIMPLEMENTED. A NULL
@@ -27,7 +28,15 @@
  *  10  Optional entries and features are found through NULL entries, flags and get_extension by name ("vendor.thing").
  *  11  Pointers passed in are borrowed for the call. A child handle keeps what it needs of its parents alive; children
  *      are destroyed before parents. destroy accepts NULL.
- *  12  negotiate is pure: no files, threads, devices or environment; it may be called several times. */
+ *  12  negotiate is pure: no files, threads, devices or environment; it may be called several times.
+ * Rules of loading (docs/plugin-abi.md):
+ *  13  A discovery file NAME.ostplugin.json says format, library, ABI range and architecture; it is read before any code
+ *      of the plugin runs.
+ *  14  The library is opened with RTLD_NOW | RTLD_LOCAL, exports ost_plugin_negotiate, and is never unloaded.
+ *  15  The plugin picks the highest ABI version in the host's range that it has, or says in `reason` why it has none.
+ *  16  A driver's name is [a-z][a-z0-9_]* and unique in a process: the first one found wins. The discovery file and the
+ *      library agree on it.
+ *  17  A plugin that is built with a sanitizer needs a host that is built with the same one. */
 #ifndef OSTINATO_PLUGIN_H_
 #define OSTINATO_PLUGIN_H_
 
