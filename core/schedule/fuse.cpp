@@ -83,6 +83,8 @@ class Fuser {
       for (NodeId in : node.inputs) reachable_[in] = true;
       if (is_writer(node.op)) forced_[i] = true;
       if (node.op == Op::copy) forced_[node.inputs[0]] = true;
+      // A store happens once for each point of the axes that it depends on: an index that is loaded depends on its own.
+      if (node.op == Op::scatter || node.op == Op::scatter_add) forced_[node.inputs[1]] = true;
       if (node.op == Op::attention) {
         for (size_t k = 0; k < 3; ++k) force_below_movement(node.inputs[k]);
       }

@@ -240,7 +240,9 @@ class Lowerer {
     Index parts(extents.size(), kNone), at(index);
     split(axis, extents, parts, 0);
     for (size_t i = 0; i < node.ints.size(); ++i) at[static_cast<size_t>(node.ints[i])] = parts[i];
-    const Value value = eval(node.inputs[0], at, mask);
+    // A reduction that is known to be empty computes no operand: its index would not even depend on the axis.
+    const bool empty = numel(extents) == Sym(0);
+    const Value value = empty ? b_.constant(operand.dtype, 0) : eval(node.inputs[0], at, mask);
     if (node.op == Op::argmax || node.op == Op::argmin) return b_.argreduce(combine_of(node.op), widen(value), axis);
     return narrow(node.dtype, b_.reduce(combine_of(node.op), node.order, widen(value), axis));
   }
@@ -252,7 +254,11 @@ class Lowerer {
     left.back() = axis;
     right[right.size() - 2] = index.back();
     right.back() = axis;
-    const Value x = widen(eval(node.inputs[0], left, mask)), y = widen(eval(node.inputs[1], right, mask));
+    const bool empty = a.back() == Sym(0);
+    const auto operand = [&](size_t i, const Index& at) {
+      return widen(empty ? b_.constant(g_.node(node.inputs[i]).dtype, 0) : eval(node.inputs[i], at, mask));
+    };
+    const Value x = operand(0, left), y = operand(1, right);
     return narrow(node.dtype, b_.contract(node.order, x, y, axis));
   }
 

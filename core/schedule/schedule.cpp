@@ -137,8 +137,20 @@ class Scheduler {
     const LowerContext context{g_, plan_, [this](NodeId n) { return buffer_of_.at(n); }, [this](BufferId b) { return p_.buffers[b].elements; },
                                options_.numerics};
     OST_TRY_ASSIGN(auto kernels, lower(context, k));
-    for (LoweredKernel& kernel : kernels) add_launch(k, std::move(kernel));
+    for (LoweredKernel& kernel : kernels) {
+      if (stores_something(kernel.kir)) add_launch(k, std::move(kernel));
+    }
     return {};
+  }
+
+  // False for a kernel over a space that is known to be empty.
+  static bool stores_something(const kir::Kernel& kernel) {
+    for (kir::Value v = 0; v < kernel.insts.size(); ++v) {
+      if (kernel.op(v) != kir::Op::axis || kernel.insts[v].aux == OST_KIR_AXIS_REDUCE) continue;
+      const kir::Inst& extent = kernel.insts[kernel.insts[v].src[0]];
+      if (extent.op == OST_KIR_OP_CONST && extent.imm == 0) return false;
+    }
+    return true;
   }
 
   void add_copy(const KernelPlan& k) {

@@ -197,7 +197,7 @@ class GraphMaker {
 
   void add_movement() {
     const NodeId x = any();
-    const Shape& s = shape(x);
+    const Shape s = shape(x);
     ir::Node node;
     node.inputs = {x};
     switch (below(6)) {
@@ -273,7 +273,7 @@ class GraphMaker {
 
   void add_reduction() {
     const NodeId x = any();
-    const Shape& s = shape(x);
+    const Shape s = shape(x);
     if (s.empty()) return;
     ir::Node node;
     node.op = static_cast<Op>(static_cast<int>(Op::sum) + static_cast<int>(below(static_cast<uint64_t>(Op::argmin) - static_cast<uint64_t>(Op::sum) + 1)));
@@ -291,7 +291,7 @@ class GraphMaker {
 
   void add_contraction() {
     const NodeId a = any();
-    const Shape& s = shape(a);
+    const Shape s = shape(a);
     if (s.size() < 2 || dtype(a) == DType::boolean) return;
     Shape other = s;
     other[s.size() - 2] = pick(base_);
@@ -305,7 +305,7 @@ class GraphMaker {
 
   void add_indexed() {
     const NodeId x = any();
-    const Shape& s = shape(x);
+    const Shape s = shape(x);
     if (s.empty()) return;
     const auto axis = static_cast<int64_t>(below(s.size()));
     const NodeId index = matching({chance(50) ? pick(base_) : Sym(3)}, pick<DType>({DType::i64, DType::i32, DType::i8}));
