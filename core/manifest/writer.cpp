@@ -219,7 +219,11 @@ std::string id_of(const json::object& document) {
     for (json::value& v : list->get_array())
       if (v.is_object()) change(v.get_object());
   };
-  each("kernels", [](json::object& k) { k.erase("variants"); });
+  // "id" stands for the instructions: it is checked against them, and does not depend on how they are spelled.
+  each("kernels", [](json::object& k) {
+    k.erase("kir");
+    k.erase("variants");
+  });
   each("constants", drop_places);
   each("states", [](json::object& s) {
     if (json::value* initial = s.if_contains("initial"); initial && initial->is_object()) drop_places(initial->get_object());
