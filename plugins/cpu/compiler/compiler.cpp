@@ -1,6 +1,7 @@
 // The C entry of the compiler library: checks a job, runs the steps, and turns everything thrown into a status.
 #include "plugins/cpu/abi/compiler.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -26,12 +27,11 @@ namespace ost_cpu {
 
 namespace {
 
-constexpr unsigned kLoweringVersion = 1;  // grows with every change that changes code
+#define OST_CPU_LOWERING_VERSION "1"  // grows with every change that changes code
 
-const std::string& compiler_key() {
-  static const std::string key = std::string("llvm-") + llvm_version() + "/" + std::to_string(kLoweringVersion);
-  return key;
-}
+// In a section of its own, where the executor finds it without loading this library.
+[[gnu::section(OST_CPU_COMPILER_KEY_SECTION), gnu::used]] constexpr char kCompilerKey[] =
+    "llvm-" LLVM_VERSION_STRING "/" OST_CPU_LOWERING_VERSION;
 
 std::string_view view(ost_str_t s) { return s.data ? std::string_view(s.data, s.size) : std::string_view(); }
 
@@ -119,7 +119,7 @@ void compile(const ost_cpu_compile_t& job) {
   const std::string object = codegen.object(module);
   cancelled();
   const std::string note = "image=" + std::to_string(kImageVersion) + "\nkernel_abi=" + std::to_string(OST_CPU_KERNEL_ABI) +
-                           "\ntarget=" + to_key(*isa) + "\ncompiler=" + compiler_key() + "\n";
+                           "\ntarget=" + to_key(*isa) + "\ncompiler=" + kCompilerKey + "\n";
   const std::string image = link_image(object, note);
   job.image.write(job.image.context, image.data(), image.size());
 }
@@ -156,7 +156,7 @@ ost_status_t compile_entry(const ost_cpu_compile_t* job, ost_error_t* error) {
 }  // namespace ost_cpu
 
 extern "C" const ost_cpu_compiler_t* ost_cpu_compiler(void) {
-  static const ost_cpu_compiler_t table{OST_CPU_COMPILER_ABI, OST_CPU_KERNEL_ABI, ost_cpu::compiler_key().c_str(),
+  static const ost_cpu_compiler_t table{OST_CPU_COMPILER_ABI, OST_CPU_KERNEL_ABI, ost_cpu::kCompilerKey,
                                         ost_cpu::compile_entry};
   return &table;
 }

@@ -39,7 +39,10 @@ class Eval {
   // --- scopes
   class Scope {
    public:
-    explicit Scope(Eval& eval) : eval_(eval) { eval_.scopes_.emplace_back().lanes = eval_.lanes_of_parent(); }
+    explicit Scope(Eval& eval) : eval_(eval) {
+      const Lanes inherited = eval_.lanes();
+      eval_.scopes_.emplace_back().lanes = inherited;
+    }
     ~Scope() { eval_.scopes_.pop_back(); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -78,7 +81,6 @@ class Eval {
     kir::AxisSet bound = 0;
     Lanes lanes;
   };
-  Lanes lanes_of_parent() const { return scopes_.size() < 2 ? Lanes{} : scopes_[scopes_.size() - 2].lanes; }
   std::vector<Id> missing(const std::vector<Id>& roots, Id context, bool through_reductions) const;
   Val compute(Id v);
   Val compute_op(Id v);
