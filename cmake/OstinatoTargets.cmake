@@ -50,8 +50,8 @@ function(ost_add_library)
 endfunction()
 
 # ost_add_plugin(NAME SOURCES ... [DEPS ...] [COMPANION]): lib/ostinato-plugins/libostinato_NAME.so, which sees the
-# SDK only and exports ost_plugin_negotiate only. A NAME.json beside the sources (or NAME.json.in) is the discovery
-# file. COMPANION: a library that a plugin opens itself; it exports what its sources mark as visible.
+# SDK only and exports ost_plugin_negotiate only. NAME.ostplugin.json.in beside the sources is the discovery file;
+# OST_PLUGIN_SANITIZER says in it what the build is. COMPANION: a library that a plugin opens itself; it exports what its sources mark as visible.
 function(ost_add_plugin name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COMPANION" "" "SOURCES;DEPS")
   set(target ostinato_${name})
@@ -67,14 +67,15 @@ function(ost_add_plugin name)
   set_target_properties(${target} PROPERTIES
     PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${OST_PLUGIN_OUTPUT_DIRECTORY}" INSTALL_RPATH "$ORIGIN")
   install(TARGETS ${target} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
-  foreach(json "${CMAKE_CURRENT_SOURCE_DIR}/${name}.json.in" "${CMAKE_CURRENT_SOURCE_DIR}/${name}.json")
-    if(EXISTS "${json}")
-      configure_file("${json}" "${OST_PLUGIN_OUTPUT_DIRECTORY}/${name}.json" @ONLY)
-      install(FILES "${OST_PLUGIN_OUTPUT_DIRECTORY}/${name}.json"
-              DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
-      break()
+  set(json "${name}.ostplugin.json")
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${json}.in")
+    set(OST_PLUGIN_SANITIZER none)
+    if(OSTINATO_SANITIZE MATCHES "(address|thread)")
+      set(OST_PLUGIN_SANITIZER "${CMAKE_MATCH_1}")
     endif()
-  endforeach()
+    configure_file("${json}.in" "${OST_PLUGIN_OUTPUT_DIRECTORY}/${json}" @ONLY)
+    install(FILES "${OST_PLUGIN_OUTPUT_DIRECTORY}/${json}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
+  endif()
 endfunction()
 
 # ost_add_executable(NAME SOURCES ... [DEPS ...]): bin/NAME, on the public C ABI only.
