@@ -103,7 +103,7 @@ std::vector<std::string> cache_files_of(const std::string& folder, const std::st
 }
 
 std::optional<std::vector<uint8_t>> read_cache_file(const std::string& path) {
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info {};
   if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   if (static_cast<uint64_t>(info.st_size) > kMaxBytes) return std::nullopt;
