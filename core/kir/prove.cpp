@@ -161,17 +161,30 @@ bool Prover::is_positive(const Poly& p) const {
 }
 
 bool Prover::nonnegative(const Poly& p) {
-  seen_.clear();
-  return search(p);
+  for (int limit : {4, 8, 16}) {  // iterative deepening: short proofs first
+    seen_.clear();
+    depth_left_ = limit;
+    if (search(p)) return true;
+    if (budget_ <= 0) break;
+  }
+  return false;
 }
 
 bool Prover::search(const Poly& p) {
-  if (!p.is_valid() || budget_-- <= 0) return false;
+  if (!p.is_valid() || depth_left_ <= 0 || budget_-- <= 0) return false;
   if (const auto r = range(p)) {
     if (r->lo >= 0) return true;
     if (r->hi < 0) return false;
   }
-  if (!seen_.insert(hash_of(p)).second) return false;
+  int& seen_with = seen_[hash_of(p)];  // how deep it was searched: 0 not yet
+  if (seen_with >= depth_left_) return false;
+  seen_with = depth_left_--;
+  const bool found = reduce(p);
+  ++depth_left_;
+  return found;
+}
+
+bool Prover::reduce(const Poly& p) {
   // A common factor that cannot be negative decides nothing.
   Monomial common = p.terms()[0].monomial;
   for (const PolyTerm& term : p.terms()) common = common_factor(common, term.monomial);

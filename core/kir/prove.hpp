@@ -6,7 +6,7 @@
 // "not proved".
 #pragma once
 
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,6 +35,7 @@ class Prover {
   Poly exact(Value v, int depth = 3) const;
 
   bool search(const Poly& p);
+  bool reduce(const Poly& p);
   bool cancel(const Poly& p, Value atom);
   bool cancel_by(const Poly& p, const Poly& slope, Value atom, const Poly& fact);
   bool by_cases(const Poly& p, Value atom);
@@ -51,7 +52,8 @@ class Prover {
   int cases_ = 0;
   std::vector<Poly> facts_;
   std::vector<std::pair<Value, Range>> narrowed_;
-  std::unordered_set<uint64_t> seen_;  // hashes of what was tried: a collision only loses a proof
+  int depth_left_ = 0;
+  std::unordered_map<uint64_t, int> seen_;  // hashes of what was tried; a collision only loses a proof
 };
 
 // p = slope * atom + rest, if the atom has no power above 1.
