@@ -109,7 +109,8 @@ Node1 dot(Graph& g, NodeId a, NodeId b) {
   if (rank_of(g, a) == 0 || rank_of(g, b) == 0) return binary(g, Op::mul, a, b);
   if (rank_of(g, b) <= 2) {
     auto product = matmul(g, a, b);
-    if (!product && product.error().message.starts_with("matmul: ")) product.error().message.replace(0, 6, "dot");
+    if (!product && product.error().message.starts_with("matmul: "))
+      product.error().message = "dot: " + product.error().message.substr(8);
     return product;
   }
   // NumPy: the sum over a's last and b's second-last axis, for all pairs of the other indices.
