@@ -1,0 +1,210 @@
+// Reports about programs, and programs with compiled kernels in them.
+#include <fmt/ranges.h>
+
+#include "core/capi/handles.hpp"
+#include "core/manifest/describe.hpp"
+#include "core/manifest/diff.hpp"
+#include "core/manifest/inspect.hpp"
+
+using namespace ost;
+using namespace ost::capi;
+
+namespace {
+
+namespace json = boost::json;
+
+std::unexpected<Error> wrong_format(uint32_t format) {
+  return fail(OST_INVALID_ARGUMENT, "this report has no format {} (OST_FORMAT_*)", format);
+}
+
+std::string plural(size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::vector<const Step*> copies_of(const Program& p) {
+  std::vector<const Step*> out;
+  for (const Step& s : p.steps) {
+    if (s.kind == StepKind::copy) out.push_back(&s);
+  }
+  return out;
+}
+
+int64_t bytes_at_most(const Program& p, const Step& copy) {
+  const BufferDesc& from = p.buffers[copy.args[1]];
+  return (from.elements * Sym(size_of(from.dtype))).upper();
+}
+
+std::string summary(const Program& p) {
+  size_t ops = 0;
+  Sym saved = 0;
+  for (const Group& g : p.groups) {
+    ops += g.ops.size();
+    saved = saved + g.bytes_saved;
+  }
+  std::string text = fmt::format("{} in {}", plural(ops, "operation", "operations"), plural(p.groups.size(), "launch", "launches"));
+  const size_t copies = copies_of(p).size();
+  if (copies > 0) text += ", " + plural(copies, "copy", "copies");
+  if (saved != Sym(0)) text += fmt::format(", at most {} bytes of intermediates never stored", saved.upper());
+  return text;
+}
+
+json::object explain_json(const Program& p) {
+  json::array groups;
+  for (const Group& g : p.groups) {
+    json::array ops;
+    for (const std::string& op : g.ops) ops.emplace_back(op);
+    groups.push_back({{"ops", std::move(ops)},
+                      {"kernel", g.kernel == kNoIndex ? json::value() : json::value(p.kernels[g.kernel].name)},
+                      {"why", g.why},
+                      {"ended", g.ended},
+                      {"bytes_saved", g.bytes_saved.upper()},
+                      {"bytes_saved_for", g.bytes_saved.str()}});
+  }
+  json::array copies;
+  for (const Step* s : copies_of(p)) {
+    copies.push_back({{"what", manifest::buffer_label(p, s->args[1])},
+                      {"from", p.buffers[s->args[1]].device},
+                      {"to", p.buffers[s->args[0]].device},
+                      {"bytes", bytes_at_most(p, *s)}});
+  }
+  return {{"schema_version", 1}, {"groups", std::move(groups)}, {"copies", std::move(copies)}, {"summary", summary(p)}};
+}
+
+std::string explain_text(const Program& p) {
+  std::string out = summary(p) + "\n";
+  for (const Group& g : p.groups) {
+    out += fmt::format("\n{}: {}\n  why    {}\n  ended  {}\n", g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name,
+                       fmt::join(g.ops, " "), g.why, g.ended);
+    if (g.bytes_saved != Sym(0)) out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(), g.bytes_saved.upper());
+  }
+  for (const Step* s : copies_of(p)) {
+    out += fmt::format("\ncopy of {} from device {} to {}: at most {} bytes\n", manifest::buffer_label(p, s->args[1]),
+                       p.buffers[s->args[1]].device, p.buffers[s->args[0]].device, bytes_at_most(p, *s));
+  }
+  return out;
+}
+
+Result<std::string> inspect(const manifest::Document& d, uint32_t format) {
+  switch (format) {
+    case OST_FORMAT_TEXT: return manifest::inspect_text(d);
+    case OST_FORMAT_KIR: return manifest::inspect_text(d, true);
+    case OST_FORMAT_DOT: return manifest::inspect_dot(d.program);
+    case OST_FORMAT_HTML: return manifest::inspect_html(d);
+    case OST_FORMAT_MANIFEST: return manifest::to_text(d);
+    case OST_FORMAT_JSON: {
+      json::object object = manifest::inspect_json(d);
+      object["schema_version"] = 1;
+      return manifest::to_pretty(object);
+    }
+    default: return wrong_format(format);
+  }
+}
+
+struct Target {
+  runtime::DriverPtr driver;
+  ost_device_info_t info;
+};
+
+// "cpu", "cpu:0" or "cpu:KEY": a driver, one of its devices, or any target that its compiler knows.
+Result<Target> find_target(const runtime::DeviceRegistry& registry, std::string_view text) {
+  const size_t colon = text.find(':');
+  Target target;
+  OST_TRY_ASSIGN(target.driver, registry.driver(text.substr(0, colon)));
+  const std::string_view rest = colon == std::string_view::npos ? "0" : text.substr(colon + 1);
+  const auto devices = target.driver->devices();
+  if (rest.size() <= 3 && rest.find_first_not_of("0123456789") == std::string_view::npos && !rest.empty()) {
+    const auto index = static_cast<size_t>(std::stoul(std::string(rest)));
+    if (index >= devices.size()) {
+      return fail(OST_UNAVAILABLE, "target '{}': driver {} found {} devices; name a target key instead: {}:KEY", text,
+                  target.driver->name(), devices.size(), target.driver->name());
+    }
+    target.info = devices[index];
+    return target;
+  }
+  target.info = devices.empty() ? ost_device_info_t{} : devices[0];
+  target.info.size = sizeof target.info;
+  if (rest.empty() || rest.size() >= sizeof target.info.target) {
+    return fail(OST_INVALID_ARGUMENT, "target '{}': wanted DRIVER, DRIVER:INDEX or DRIVER:KEY", text);
+  }
+  std::memset(target.info.target, 0, sizeof target.info.target);
+  std::memcpy(target.info.target, rest.data(), rest.size());
+  return target;
+}
+
+Result<> link_kernel(KernelDesc& kernel, runtime::Compiler& compiler, const Target& target) {
+  auto made = compiler.make_variant(kernel, *target.driver, target.info);
+  if (!made) return std::unexpected(made.error().in(fmt::format("kernel '{}' for {}", kernel.name, target.info.target)));
+  std::erase_if(kernel.variants, [&](const KernelVariant& v) {
+    return v.driver == made->driver && v.target == made->target && v.compiler_key == made->compiler_key;
+  });
+  kernel.variants.push_back(std::move(*made));
+  return {};
+}
+
+}  // namespace
+
+extern "C" {
+
+ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format, const ost_sink_t* sink, ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(program, "program"));
+    OST_TRY_ASSIGN(const std::string text, inspect(program->state->document, format));
+    return write_text(sink, text);
+  });
+}
+
+ost_status_t ost_program_explain(const ost_program_t* program, uint32_t format, const ost_sink_t* sink, ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(program, "program"));
+    const Program& p = program->state->document.program;
+    if (format == OST_FORMAT_TEXT) return write_text(sink, explain_text(p));
+    if (format == OST_FORMAT_JSON) return write_text(sink, manifest::to_pretty(explain_json(p)));
+    return wrong_format(format);
+  });
+}
+
+ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b, uint32_t format, const ost_sink_t* sink,
+                              uint32_t* out_count, ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(a, "a"));
+    OST_TRY(require(b, "b"));
+    OST_TRY(require(out_count, "out_count"));
+    const auto differences = manifest::diff(a->state->document.program, b->state->document.program);
+    if (format == OST_FORMAT_JSON) {
+      const json::object object{{"schema_version", 1},
+                                {"equal", differences.empty()},
+                                {"a", a->state->id},
+                                {"b", b->state->id},
+                                {"differences", manifest::diff_json(differences)}};
+      OST_TRY(write_text(sink, manifest::to_pretty(object)));
+    } else if (format == OST_FORMAT_TEXT) {
+      OST_TRY(write_text(sink, manifest::diff_text(differences)));
+    } else {
+      return wrong_format(format);
+    }
+    *out_count = static_cast<uint32_t>(differences.size());
+    return {};
+  });
+}
+
+ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* context, const char* const* targets, uint32_t target_count,
+                              ost_program_t** out_program, ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(out_program, "out_program"));
+    *out_program = nullptr;
+    OST_TRY(require(program, "program"));
+    OST_TRY(require(context, "context"));
+    OST_TRY_ASSIGN(const auto names, list(targets, target_count, "targets"));
+    manifest::Document document = program->state->document;
+    for (const char* name : names) {
+      OST_TRY(require(name, "a target"));
+      OST_TRY_ASSIGN(const Target target, find_target(*context->state->registry, name));
+      for (KernelDesc& k : document.program.kernels) OST_TRY(link_kernel(k, *context->state->compiler, target));
+    }
+    OST_TRY_ASSIGN(auto state, ProgramState::make(std::move(document)));
+    *out_program = new ost_program_t{1, std::move(state)};
+    return {};
+  });
+}
+
+}  // extern "C"
