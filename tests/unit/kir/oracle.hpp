@@ -29,19 +29,31 @@ class Oracle {
   }
   Value axis(int64_t n, Role role = Role::parallel) { return b.axis(b.i64(n), role); }
 
-  Result<> run(const std::vector<int64_t>& vars = {}) {
-    OST_TRY_ASSIGN(kernel, b.build());
+  using Data = std::vector<std::vector<uint8_t>>;  // by slot
+  Data& data() { return data_; }
+  static std::vector<ParamData> params_of(Data& data) {
     std::vector<ParamData> params;
-    for (auto& bytes : data_) params.push_back({bytes.data(), bytes.size()});
-    return interpret(kernel, params, vars);
+    for (auto& bytes : data) params.push_back({bytes.data(), bytes.size()});
+    return params;
+  }
+
+  Result<> build() {
+    OST_TRY_ASSIGN(kernel, b.build());
+    return {};
+  }
+  Result<> run(const std::vector<int64_t>& vars = {}) {
+    OST_TRY(build());
+    return interpret(kernel, params_of(data_), vars);
   }
 
   template <class T>
-  std::vector<T> contents(size_t slot) const {
-    std::vector<T> values(data_[slot].size() / sizeof(T));
-    if (!values.empty()) std::memcpy(values.data(), data_[slot].data(), data_[slot].size());
+  static std::vector<T> as(const std::vector<uint8_t>& bytes) {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
+  template <class T>
+  std::vector<T> contents(size_t slot) const { return as<T>(data_[slot]); }
   // Runs, and returns what the last slot holds.
   template <class T>
   std::vector<T> result(const std::vector<int64_t>& vars = {}) {
@@ -54,7 +66,7 @@ class Oracle {
   Kernel kernel;
 
  private:
-  std::vector<std::vector<uint8_t>> data_;
+  Data data_;
 };
 
 // out[i] = f(inputs[0][i], inputs[1][i], ...), all inputs of one type.
