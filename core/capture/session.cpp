@@ -139,7 +139,7 @@ std::vector<TensorPtr> Session::live_lazy(uint64_t from_id) {
   std::vector<TensorPtr> out;
   std::erase_if(tensors_, [&](const auto& entry) {
     TensorPtr t = entry.second.lock();
-    const bool gone = !t || t->is_realized();
+    const bool gone = !t || t->is_realized() || t->is_dead_;
     if (!gone && entry.first >= from_id) out.push_back(std::move(t));
     return gone;
   });
