@@ -1,4 +1,5 @@
 // Programs: from a graph or a file, to a file, and what is in them.
+#include "core/capi/explain.hpp"
 #include "core/capi/handles.hpp"
 #include "core/passes/simplify.hpp"
 #include "core/schedule/schedule.hpp"
@@ -17,6 +18,7 @@ Result<std::shared_ptr<const ProgramState>> ProgramState::make(manifest::Documen
   describe(document.program.inputs, state->inputs);
   describe(document.program.outputs, state->outputs);
   describe(document.program.states, state->states);
+  state->summary = capi::summary(document.program);
   state->document = std::move(document);
   return state;
 }
@@ -69,6 +71,7 @@ ost_program_desc_t describe(const ProgramState& state) {
   ost_program_desc_t desc{};
   desc.numerics = p.numerics == kir::Numerics::fast ? OST_NUMERICS_FAST : OST_NUMERICS_STRICT;
   desc.id = state.id.c_str();
+  desc.summary = state.summary.c_str();
   desc.devices = p.device_count;
   desc.vars = count(p.vars);
   desc.inputs = count(p.inputs);
@@ -180,6 +183,28 @@ ost_status_t ost_program_output_at(const ost_program_t* program, uint32_t index,
 }
 ost_status_t ost_program_state_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type, ost_error_t* error) {
   return guard(error, [&] { return type_at(program, index, &ProgramState::states, "state", out_type); });
+}
+
+ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t index, const ost_var_value_t* vars, uint32_t var_count,
+                                     int64_t out_shape[OST_MAX_RANK], ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(program, "program"));
+    OST_TRY(require(out_shape, "out_shape"));
+    const auto& inputs = program->state->document.program.inputs;
+    OST_TRY(check_index(index, inputs.size(), "input"));
+    OST_TRY_ASSIGN(const auto values, list(vars, var_count, "vars"));
+    Bindings bindings;
+    for (const ost_var_value_t& v : values) {
+      OST_TRY(require(v.name, "the name of a variable"));
+      bindings[v.name] = v.value;
+    }
+    const Shape& shape = inputs[index].shape;
+    if (shape.size() > OST_MAX_RANK) return fail(OST_INVALID_ARGUMENT, "input '{}' has rank {}", inputs[index].name, shape.size());
+    for (size_t d = 0; d < shape.size(); ++d) {
+      OST_TRY_ASSIGN(out_shape[d], shape[d].eval(bindings));
+    }
+    return {};
+  });
 }
 
 const char* ost_program_kernel_name(const ost_program_t* program, uint32_t index) {

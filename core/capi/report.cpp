@@ -1,8 +1,8 @@
 // Reports about programs, and programs with compiled kernels in them.
 #include <fmt/ranges.h>
 
+#include "core/capi/explain.hpp"
 #include "core/capi/handles.hpp"
-#include "core/manifest/describe.hpp"
 #include "core/manifest/diff.hpp"
 #include "core/manifest/inspect.hpp"
 
@@ -11,77 +11,8 @@ using namespace ost::capi;
 
 namespace {
 
-namespace json = boost::json;
-
 std::unexpected<Error> wrong_format(uint32_t format) {
   return fail(OST_INVALID_ARGUMENT, "this report has no format {} (OST_FORMAT_*)", format);
-}
-
-std::string plural(size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
-std::vector<const Step*> copies_of(const Program& p) {
-  std::vector<const Step*> out;
-  for (const Step& s : p.steps) {
-    if (s.kind == StepKind::copy) out.push_back(&s);
-  }
-  return out;
-}
-
-int64_t bytes_at_most(const Program& p, const Step& copy) {
-  const BufferDesc& from = p.buffers[copy.args[1]];
-  return (from.elements * Sym(size_of(from.dtype))).upper();
-}
-
-std::string summary(const Program& p) {
-  size_t ops = 0;
-  Sym saved = 0;
-  for (const Group& g : p.groups) {
-    ops += g.ops.size();
-    saved = saved + g.bytes_saved;
-  }
-  std::string text = fmt::format("{} in {}", plural(ops, "operation", "operations"), plural(p.groups.size(), "launch", "launches"));
-  const size_t copies = copies_of(p).size();
-  if (copies > 0) text += ", " + plural(copies, "copy", "copies");
-  if (saved != Sym(0)) text += fmt::format(", at most {} bytes of intermediates never stored", saved.upper());
-  return text;
-}
-
-json::object explain_json(const Program& p) {
-  json::array groups;
-  for (const Group& g : p.groups) {
-    json::array ops;
-    for (const std::string& op : g.ops) ops.emplace_back(op);
-    groups.push_back({{"ops", std::move(ops)},
-                      {"kernel", g.kernel == kNoIndex ? json::value() : json::value(p.kernels[g.kernel].name)},
-                      {"why", g.why},
-                      {"ended", g.ended},
-                      {"bytes_saved", g.bytes_saved.upper()},
-                      {"bytes_saved_for", g.bytes_saved.str()}});
-  }
-  json::array copies;
-  for (const Step* s : copies_of(p)) {
-    copies.push_back({{"what", manifest::buffer_label(p, s->args[1])},
-                      {"from", p.buffers[s->args[1]].device},
-                      {"to", p.buffers[s->args[0]].device},
-                      {"bytes", bytes_at_most(p, *s)}});
-  }
-  return {{"schema_version", 1}, {"groups", std::move(groups)}, {"copies", std::move(copies)}, {"summary", summary(p)}};
-}
-
-std::string explain_text(const Program& p) {
-  std::string out = summary(p) + "\n";
-  for (const Group& g : p.groups) {
-    out += fmt::format("\n{}: {}\n  why    {}\n  ended  {}\n", g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name,
-                       fmt::join(g.ops, " "), g.why, g.ended);
-    if (g.bytes_saved != Sym(0)) out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(), g.bytes_saved.upper());
-  }
-  for (const Step* s : copies_of(p)) {
-    out += fmt::format("\ncopy of {} from device {} to {}: at most {} bytes\n", manifest::buffer_label(p, s->args[1]),
-                       p.buffers[s->args[1]].device, p.buffers[s->args[0]].device, bytes_at_most(p, *s));
-  }
-  return out;
 }
 
 Result<std::string> inspect(const manifest::Document& d, uint32_t format) {
@@ -92,7 +23,7 @@ Result<std::string> inspect(const manifest::Document& d, uint32_t format) {
     case OST_FORMAT_HTML: return manifest::inspect_html(d);
     case OST_FORMAT_MANIFEST: return manifest::to_text(d);
     case OST_FORMAT_JSON: {
-      json::object object = manifest::inspect_json(d);
+      boost::json::object object = manifest::inspect_json(d);
       object["schema_version"] = 1;
       return manifest::to_pretty(object);
     }
@@ -171,7 +102,7 @@ ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b, ui
     OST_TRY(require(out_count, "out_count"));
     const auto differences = manifest::diff(a->state->document.program, b->state->document.program);
     if (format == OST_FORMAT_JSON) {
-      const json::object object{{"schema_version", 1},
+      const boost::json::object object{{"schema_version", 1},
                                 {"equal", differences.empty()},
                                 {"a", a->state->id},
                                 {"b", b->state->id},

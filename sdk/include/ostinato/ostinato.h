@@ -334,7 +334,7 @@ typedef struct ost_compile_options_t {
   uint32_t numerics;     /* OST_NUMERICS_* */
   uint32_t no_fuse;      /* 1: one kernel an operation */
   uint32_t no_simplify;  /* 1: the graph as it was given */
-  int64_t memory_budget; /* elements that a kernel may recompute or hold instead of storing them; 0: the default */
+  int64_t memory_budget; /* elements: a larger intermediate is stored instead of kept within a kernel; 0: no limit */
   uint64_t arena_limit;  /* bytes: a plan that needs more is an error that says how much; 0: no limit */
 } ost_compile_options_t;
 
@@ -385,6 +385,7 @@ typedef struct ost_program_desc_t {
   uint32_t tests;  /* runs with known results */
   uint64_t arena_bytes;
   uint64_t constant_bytes;
+  const char* summary;  /* one line: "7 operations in 2 launches, ..." */
 } ost_program_desc_t;
 OST_EXPORT ost_status_t ost_program_describe(const ost_program_t* program, ost_program_desc_t* out_desc,
                                              ost_error_t* error);
@@ -396,6 +397,10 @@ OST_EXPORT ost_status_t ost_program_output_at(const ost_program_t* program, uint
                                               ost_error_t* error);
 OST_EXPORT ost_status_t ost_program_state_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type,
                                              ost_error_t* error);
+/* The concrete shape of an input at these values, to out_shape[0 .. rank). */
+OST_EXPORT ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t index,
+                                                const ost_var_value_t* vars, uint32_t var_count,
+                                                int64_t out_shape[OST_MAX_RANK], ost_error_t* error);
 OST_EXPORT const char* ost_program_kernel_name(const ost_program_t* program, uint32_t index); /* NULL beyond the last */
 
 /* Reports for people and tools. JSON is one object. DOT and HTML: inspect only. */

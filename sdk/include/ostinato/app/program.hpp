@@ -48,6 +48,12 @@ class Program {
   std::vector<Type> inputs() const { return types(describe().inputs, ost_program_input_at); }
   std::vector<Type> outputs() const { return types(describe().outputs, ost_program_output_at); }
   std::vector<Type> states() const { return types(describe().states, ost_program_state_at); }
+  std::vector<int64_t> input_shape(uint32_t index, const VarValues& values) const {
+    int64_t shape[OST_MAX_RANK] = {};
+    const auto c = to_c(values);
+    call(ost_program_input_shape, get(), index, c.data(), size32(c.size()), shape);
+    return {shape, shape + type_at(ost_program_input_at, get(), index).dims.size()};
+  }
   std::string kernel_name(uint32_t index) const {
     const char* name = ost_program_kernel_name(get(), index);
     return name == nullptr ? "" : name;
