@@ -98,8 +98,10 @@ std::vector<std::string> plugin_folders(const LoaderOptions& options) {
   for (const std::string& folder : options.folders) out.push_back(absolute(folder));
   if (!options.folders.empty()) return out;
   if (const fs::path own = own_folder(); !own.empty()) {
-    out.push_back((own / "ostinato-plugins").string());
-    out.push_back((own.parent_path() / "lib" / "ostinato-plugins").string());
+    const fs::path beside = own / "ostinato-plugins";
+    const fs::path installed = own.parent_path() / "lib" / "ostinato-plugins";
+    out.push_back(beside.string());
+    if (installed != beside) out.push_back(installed.string());
   }
   return out;
 }
