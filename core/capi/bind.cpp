@@ -100,12 +100,12 @@ class CallBinder {
     if (value < var.min || value > var.max) {
       return fail(OST_INVALID_ARGUMENT, "{}, but '{}' is {} to {} in this program", why, var.name, var.min, var.max);
     }
-    const auto [it, added] = sources_.emplace(var.name, Source{value, std::move(why)});
-    if (added) {
+    if (const auto it = sources_.find(var.name); it == sources_.end()) {
+      sources_.emplace(var.name, Source{value, std::move(why)});
       bindings_.emplace(var.name, value);
     } else if (it->second.value != value) {
-      return fail(OST_INVALID_ARGUMENT, "variable '{}' has two values: {}, so {} = {}; {}", var.name, it->second.text, var.name,
-                  it->second.value, why);
+      return fail(OST_INVALID_ARGUMENT, "variable '{}' has two values: {} ({}) and {} ({})", var.name, it->second.value, it->second.text,
+                  value, why);
     }
     return {};
   }
