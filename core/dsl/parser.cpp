@@ -278,6 +278,7 @@ class Parser {
       OST_TRY_ASSIGN(inner, maybe_tuple());
     }
     OST_TRY(close(")", "',' or ')'"));
+    if (inner->kind == Expr::Kind::tuple) inner->position = position;
     return inner;
   }
 

@@ -75,16 +75,19 @@ Result<> check_operands(const detail::Check& c) {
   return {};
 }
 
+// For the largest values of the variables, as far as the bounds tell.
+bool overflows(const Sym& size) { return !size.is_valid() || size.upper() == INT64_MAX; }
+
 // Every size is a valid expression that is never negative, and so is their product.
 Result<> check_shape(const detail::Check& c) {
   for (size_t axis = 0; axis < c.node.shape.size(); ++axis) {
     const Sym& size = c.node.shape[axis];
-    if (!size.is_valid()) return c.error("the size of axis {} overflows 64 bits", axis);
-    if (size.lower() < 0)
+    if (overflows(size)) return c.error("the size of axis {} overflows 64 bits", axis);
+    if (!provably_le(0, size))
       return c.error("the size {} of axis {} may be negative (down to {}); tighten the bounds of its variables",
                      size.str(), axis, size.lower());
   }
-  if (!numel(c.node.shape).is_valid())
+  if (overflows(numel(c.node.shape)))
     return c.error("the number of elements of {} overflows 64 bits", to_string(c.node.shape));
   return {};
 }

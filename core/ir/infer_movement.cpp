@@ -51,7 +51,7 @@ Result<> infer_shrink(const Check& c) {
     const Sym& start = c.node.syms[axis];
     const Sym end = start + (to[axis] - Sym(1)) * Sym(c.node.ints[axis]) + Sym(1);  // one past the last element read
     const bool some = provably_le(Sym(1), to[axis]);
-    if (start.upper() < 0 || (some && (start.lower() < 0 || provably_lt(from[axis], end))))
+    if (some && (!provably_le(0, start) || provably_lt(from[axis], end)))
       return c.error("elements {} to {} of axis {} are outside of {}", start.str(), end.str(), axis, c.type(0));
   }
   return {};
@@ -64,7 +64,7 @@ Result<> infer_pad(const Check& c) {
   for (size_t axis = 0; axis < from.size(); ++axis) {
     const Sym& before = c.node.syms[axis];
     const Sym& after = c.node.syms[from.size() + axis];
-    if (before.lower() < 0 || after.lower() < 0)
+    if (!provably_le(0, before) || !provably_le(0, after))
       return c.error("widths {} and {} of axis {} may be negative; wanted at least 0", before.str(), after.str(), axis);
     result.push_back(before + from[axis] + after);
   }

@@ -46,7 +46,8 @@ Result<Range> resolve(const Slice& slice, const Sym& size, size_t axis) {
   }
   const int64_t step = reversed ? -slice.step : slice.step;
   const Sym length = larger(stop - start, 0);
-  const Sym count = step == 1 ? length : ceildiv(length, Sym(step));
+  // The second max stays only where the quotient hides what was known about the length.
+  const Sym count = step == 1 ? length : larger(ceildiv(length, Sym(step)), 0);
   return Range{start, count, step};
 }
 
