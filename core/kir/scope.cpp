@@ -21,7 +21,8 @@ void Scope::extend(const Kernel& kernel) {
     const int reduced = reduced_axis_operand(op);
     uint64_t set = 0;
     uint64_t removed = 0;
-    bool is_uniform = op != Op::axis && op != Op::load && op != Op::store && op != Op::param && reduced < 0;
+    bool is_uniform = op != Op::axis && op != Op::load && op != Op::store && op != Op::param && reduced < 0 &&
+                      !is_float(kernel.dtype(v));
     for (uint32_t k = 0; k < kernel.insts[v].nsrc; ++k) {
       const Value source = kernel.insts[v].src[k];
       set |= depends[source];

@@ -83,7 +83,7 @@ class Verifier {
       const char* what = op == Op::axis ? "extent" : "count";
       const Value amount = inst.src[0];
       if (scope_.depends[amount] != 0) return wrong(v, "{}: the {} depends on axis %{}", info(op).name, what, first_axis(scope_.depends[amount]));
-      if (!scope_.uniform[amount]) return wrong(v, "{}: the {} depends on memory", info(op).name, what);
+      if (!scope_.uniform[amount]) return wrong(v, "{}: the {} depends on memory or on floats", info(op).name, what);
     }
     if (op == Op::store) {
       const uint64_t reduced = scope_.depends[v] & axes_of_role(Role::reduce);
