@@ -44,31 +44,25 @@ Result<> Check::set_shape(Shape shape) const {
 
 namespace {
 
-struct Arity {
-  size_t min, max;
-};
-
-Arity arity_of(Op op) {
-  if (op <= Op::size) return {0, 0};
-  if (is_binary(op)) return {2, 2};
+size_t arity_of(Op op) {
+  if (op <= Op::size) return 0;
+  if (is_binary(op)) return 2;
   switch (op) {
+    case Op::attention: return 4;
     case Op::where:
     case Op::fma:
     case Op::scatter:
-    case Op::scatter_add: return {3, 3};
-    case Op::attention: return {3, 4};
+    case Op::scatter_add: return 3;
     case Op::contract:
     case Op::gather:
-    case Op::assign: return {2, 2};
-    default: return {1, 1};
+    case Op::assign: return 2;
+    default: return 1;
   }
 }
 
 Result<> check_operands(const detail::Check& c) {
-  const auto [min, max] = arity_of(c.node.op);
-  const size_t count = c.node.inputs.size();
-  if (count < min || count > max)
-    return c.error("has {} operands, wanted {}", count, min == max ? fmt::format("{}", min) : fmt::format("{} or {}", min, max));
+  const size_t count = c.node.inputs.size(), wanted = arity_of(c.node.op);
+  if (count != wanted) return c.error("has {} operands, wanted {}", count, wanted);
   for (const NodeId id : c.node.inputs)
     if (id >= c.graph.nodes().size())
       return c.error("operand %{} does not exist, the graph has {} nodes", id, c.graph.nodes().size());

@@ -47,12 +47,10 @@ Result<> infer_attention(const Check& c) {
   if (!(keys == c.in(2).shape[rank - 2]))
     return c.error("k is {}, v is {}; wanted second-last axes that are equal", c.type(1), c.type(2));
   if (c.node.bits > 0xffffffffu) return c.error("the scale {:#x} is not the bits of an f32", c.node.bits);
-  if (c.node.inputs.size() == 4) {
-    OST_TRY(check_batch(c, 0, 3));
-    const Shape& mask = c.in(3).shape;
-    if (c.in(3).dtype != DType::boolean || !(mask[rank - 2] == c.in(0).shape[rank - 2]) || !(mask[rank - 1] == keys))
-      return c.error("the mask is {}, wanted bool[..., {}, {}]", c.type(3), c.in(0).shape[rank - 2].str(), keys.str());
-  }
+  OST_TRY(check_batch(c, 0, 3));
+  const Shape& mask = c.in(3).shape;
+  if (c.in(3).dtype != DType::boolean || !(mask[rank - 2] == c.in(0).shape[rank - 2]) || !(mask[rank - 1] == keys))
+    return c.error("the mask is {}, wanted bool[..., {}, {}]", c.type(3), c.in(0).shape[rank - 2].str(), keys.str());
   if (c.node.order != Order::any && c.node.order != Order::attn) return c.error("has an order tag other than attn");
   c.node.order = Order::attn;
   c.node.dtype = DType::f32;

@@ -138,8 +138,12 @@ Node1 attention(Graph& g, NodeId q, NodeId k, NodeId v, std::optional<NodeId> ma
   if (compute_type(type) == DType::f64) return plain_attention(g, o, factor);
   Node node;
   node.op = Op::attention;
-  node.inputs = {o.q, o.k, o.v};
-  if (o.mask) node.inputs.push_back(*o.mask);
+  if (!o.mask) {  // every key is seen
+    Shape all = shape_of(g, o.q);
+    all.back() = *(shape_of(g, o.k).end() - 2);
+    OST_TRY_ASSIGN(o.mask, full(g, DType::boolean, std::move(all), 1));
+  }
+  node.inputs = {o.q, o.k, o.v, *o.mask};
   node.bits = std::bit_cast<uint32_t>(static_cast<float>(factor));
   OST_NODE(result, g.add(std::move(node)));
   return cast(g, result, result_type);

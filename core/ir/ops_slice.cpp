@@ -23,6 +23,45 @@ Result<Sym> from_start(const Sym& bound, const Sym& size, size_t axis) {
 
 Sym clamp(const Sym& x, const Sym& low, const Sym& high) { return smaller(larger(x, low), high); }
 
+// The first min or max that `s` adds, with what else `s` is made of.
+struct Extreme {
+  bool is_min;
+  Sym a, b;  // s = min(a, b) or max(a, b)
+};
+std::optional<Extreme> extreme_in(const Sym& s) {
+  for (const Sym::Term& term : s.terms()) {
+    if (term.coefficient != 1 || term.factors.size() != 1) continue;
+    const Sym::Atom& atom = *term.factors[0];
+    const bool is_min = atom.kind == Sym::AtomKind::min;
+    if (!is_min && atom.kind != Sym::AtomKind::max) continue;
+    const Sym rest = s - (is_min ? min(atom.a, atom.b) : max(atom.a, atom.b));
+    return Extreme{is_min, atom.a + rest, atom.b + rest};
+  }
+  return std::nullopt;
+}
+
+// a - b with min and max on the outside: n - max(0, n - 2) becomes min(n, 2), whose bounds can be read off.
+Sym difference(const Sym& a, const Sym& b, int depth = 4) {
+  if (depth > 0) {
+    if (const auto e = extreme_in(b)) {
+      const Sym x = difference(a, e->a, depth - 1), y = difference(a, e->b, depth - 1);
+      return e->is_min ? larger(x, y) : smaller(x, y);
+    }
+    if (const auto e = extreme_in(a)) {
+      const Sym x = difference(e->a, b, depth - 1), y = difference(e->b, b, depth - 1);
+      return e->is_min ? smaller(x, y) : larger(x, y);
+    }
+  }
+  return a - b;
+}
+
+Sym length_of(const Sym& start, const Sym& stop) {
+  const Sym plain = stop - start;
+  if (plain.lower() >= 0) return plain;
+  const Sym outside = difference(stop, start);
+  return outside.lower() > plain.lower() ? larger(outside, 0) : larger(plain, 0);
+}
+
 // Which elements of an axis a slice takes, in ascending terms; a negative step takes them from the flipped axis.
 Result<Range> resolve(const Slice& slice, const Sym& size, size_t axis) {
   if (slice.step == 0) return bad("slice", "step 0 of axis {}", axis);
@@ -45,7 +84,7 @@ Result<Range> resolve(const Slice& slice, const Sym& size, size_t axis) {
     stop = size - 1 - stop;
   }
   const int64_t step = reversed ? -slice.step : slice.step;
-  const Sym length = larger(stop - start, 0);
+  const Sym length = length_of(start, stop);
   // The second max stays only where the quotient hides what was known about the length.
   const Sym count = step == 1 ? length : larger(ceildiv(length, Sym(step)), 0);
   return Range{start, count, step};

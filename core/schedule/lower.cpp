@@ -169,6 +169,21 @@ class Lowerer {
     }
   }
 
+  // A slice with clamped bounds is inside of its operand by an argument about min and max that the prover of bounds does
+  // not follow: a mask that is always true says it in its terms.
+  Value said_again(Value mask, Value position, const Sym& start, const Sym& count, const Sym& extent) {
+    if (is_polynomial(start) && is_polynomial(count)) return mask;
+    if (start.lower() < 0) mask = both(b_.le(b_.i64(0), position), mask);
+    return both(b_.lt(position, sym(extent)), mask);
+  }
+
+  static bool is_polynomial(const Sym& s) {
+    for (const Sym::Term& term : s.terms())
+      for (const auto& atom : term.factors)
+        if (atom->kind != Sym::AtomKind::var) return false;
+    return true;
+  }
+
   Value movement(const Node& node, const Index& index, Value mask) {
     const Node& operand = g_.node(node.inputs[0]);
     Index out(operand.shape.size(), kNone);
@@ -184,6 +199,7 @@ class Lowerer {
         for (size_t d = 0; d < index.size(); ++d) {
           const Value step = b_.i64(node.ints.empty() ? 1 : node.ints[d]);
           out[d] = b_.add(b_.mul(index[d], step), sym(node.syms[d]));
+          mask = said_again(mask, out[d], node.syms[d], node.shape[d], operand.shape[d]);
         }
         break;
       case Op::flip:

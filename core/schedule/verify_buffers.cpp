@@ -77,7 +77,7 @@ Result<> check_buffers(const Program& p) {
     if (b.device >= p.device_count) return bad(pointer + "/device", "device {}, there are {}", b.device, p.device_count);
     if (!is_valid(b.dtype)) return bad(pointer + "/dtype", "element type {} does not exist", static_cast<int>(b.dtype));
     OST_TRY(check_sym(p, b.elements, pointer + "/elements"));
-    if (b.elements.lower() < 0) return bad(pointer + "/elements", "{} may be negative", b.elements.str());
+    if (!provably_le(0, b.elements)) return bad(pointer + "/elements", "{} may be negative", b.elements.str());
     if (static_cast<uint64_t>(b.elements.upper()) > (uint64_t{1} << 62) / size_of(b.dtype))
       return bad(pointer + "/elements", "{} may have more than 2^62 bytes", b.elements.str());
     if (b.kind == BufferKind::temp) {

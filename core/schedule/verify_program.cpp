@@ -61,7 +61,7 @@ Result<> check_shape(const Program& p, const Shape& shape, DType dtype, const st
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::string at = fmt::format("{}/shape/{}", pointer, d);
     OST_TRY(check_sym(p, shape[d], at));
-    if (shape[d].lower() < 0) return bad(at, "the dimension {} may be negative", shape[d].str());
+    if (!provably_le(0, shape[d])) return bad(at, "the dimension {} may be negative", shape[d].str());
   }
   const Sym n = numel(shape);
   if (!n.is_valid() || static_cast<uint64_t>(n.upper()) > kMaxBytes / size_of(dtype))

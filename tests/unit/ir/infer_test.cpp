@@ -117,13 +117,12 @@ TEST_F(Nodes, ContractionsAgreeInTheInnerAxis) {
 TEST_F(Nodes, AttentionChecksEachOperand) {
   const NodeId q = input(g, DType::f32, {2, 5, 8}), keys = input(g, DType::f32, {2, n, 8}), v = input(g, DType::f32, {2, n, 4});
   const NodeId mask = input(g, DType::boolean, {2, 5, n});
-  EXPECT_EQ(add(Op::attention, {q, keys, v}), "f32[2, 5, 4]");
   EXPECT_EQ(add(Op::attention, {q, keys, v, mask}), "f32[2, 5, 4]");
-  EXPECT_EQ(add(Op::attention, {q, v, v}), "attention: q is f32[2, 5, 8], k is f32[2, n, 4]; wanted last axes that are equal");
-  EXPECT_EQ(add(Op::attention, {q, q, v}), "attention: k is f32[2, 5, 8], v is f32[2, n, 4]; wanted second-last axes that are equal");
+  EXPECT_EQ(add(Op::attention, {q, v, v, mask}), "attention: q is f32[2, 5, 8], k is f32[2, n, 4]; wanted last axes that are equal");
+  EXPECT_EQ(add(Op::attention, {q, q, v, mask}), "attention: k is f32[2, 5, 8], v is f32[2, n, 4]; wanted second-last axes that are equal");
   EXPECT_EQ(add(Op::attention, {q, keys, v, q}), "attention: the mask is f32[2, 5, 8], wanted bool[..., 5, n]");
-  EXPECT_EQ(add(Op::attention, {h, h, h}), "attention: operand 0 is f16[2, 3], wanted f32");
-  EXPECT_EQ(add(Op::attention, {q, keys}), "attention: has 2 operands, wanted 3 or 4");
+  EXPECT_EQ(add(Op::attention, {h, h, h, b}), "attention: operand 0 is f16[2, 3], wanted f32");
+  EXPECT_EQ(add(Op::attention, {q, keys}), "attention: has 2 operands, wanted 4");
 }
 
 TEST_F(Nodes, IndexedAccessFitsTheAxis) {

@@ -298,12 +298,23 @@ class Evaluator {
     }
   }
 
+  static int64_t whole_identity(Op op, DType type) {
+    const auto top = static_cast<int64_t>(is_signed_int(type) ? mask_of(type) >> 1 : mask_of(type));
+    switch (op) {
+      case Op::prod: return 1;
+      case Op::bit_and_reduce: return -1;
+      case Op::max: return is_signed_int(type) ? -top - 1 : 0;
+      case Op::min: return top;
+      default: return 0;
+    }
+  }
+
   Array reduction(const Node& node) const {
     const Array& x = in(node, 0);
     Array out = result(node);
     const bool arg = node.op == Op::argmax || node.op == Op::argmin;
     std::vector<double> real(out.bits.size(), node.op == Op::prod ? 1 : node.op == Op::max ? -HUGE_VAL : node.op == Op::min ? HUGE_VAL : 0);
-    std::vector<int64_t> whole(out.bits.size(), node.op == Op::prod ? 1 : node.op == Op::bit_and_reduce ? -1 : 0);
+    std::vector<int64_t> whole(out.bits.size(), whole_identity(node.op, x.dtype));
     std::vector<bool> seen(out.bits.size());
     std::vector<size_t> best(out.bits.size());
     for_each(x.shape, [&](const Index& index, size_t at) {
@@ -371,11 +382,9 @@ class Evaluator {
       for (size_t t = 0; t < scores.size(); ++t) {
         Index m = index, key = index;
         key[rank - 2] = static_cast<int64_t>(t);
-        if (node.inputs.size() == 4) {
-          Index bit = index;
-          bit[rank - 1] = static_cast<int64_t>(t);
-          if (!in(node, 3).bits[offset(in(node, 3).shape, bit)]) continue;
-        }
+        Index bit = index;
+        bit[rank - 1] = static_cast<int64_t>(t);
+        if (!in(node, 3).bits[offset(in(node, 3).shape, bit)]) continue;
         double s = 0;
         for (int64_t d = 0; d < q.shape.back(); ++d) {
           m[rank - 1] = key[rank - 1] = d;
