@@ -8,8 +8,8 @@ namespace ost::kir {
 namespace {
 
 constexpr size_t kMaxTerms = 64;
-constexpr int kBudgetPerAccess = 4000;
-constexpr int kBudgetPerKernel = 2'000'000;  // bounds the time that a stranger's kernel can take
+constexpr int kBudgetPerAccess = 2000;
+constexpr int kBudgetPerKernel = 200'000;  // bounds the time that a stranger's kernel can take
 
 class BoundsProver {
  public:

@@ -11,7 +11,11 @@ void Prover::facts_about(Value atom, std::vector<Poly>& out) const {
   const auto src = [&](uint32_t k) { return index_.poly(inst.src[k]); };
   switch (index_.kernel().op(atom)) {
     case Op::axis: out.push_back(src(0) - Poly::constant(1) - x); break;
-    case Op::argreduce: out.push_back(index_.poly(index_.kernel().insts[inst.src[1]].src[0]) - Poly::constant(1) - x); break;
+    case Op::argreduce: {  // 0 for an empty axis, so it is below the extent only where that is positive
+      const Poly& extent = index_.poly(index_.kernel().insts[inst.src[1]].src[0]);
+      if (is_positive(extent)) out.push_back(extent - Poly::constant(1) - x);
+      break;
+    }
     case Op::min: out.push_back(src(0) - x); out.push_back(src(1) - x); break;
     case Op::max: out.push_back(x - src(0)); out.push_back(x - src(1)); break;
     case Op::div: case Op::rem: quotient_facts(atom, out); break;

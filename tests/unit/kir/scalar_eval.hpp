@@ -37,6 +37,7 @@ inline int64_t apply(Op op, int64_t a, int64_t b = 0, int64_t c = 0) {
     case Op::bit_or: return a | b;
     case Op::bit_not: return a ^ 1;  // of a bool
     case Op::where: return a ? b : c;
+    case Op::cast: return a;  // of small integers
     default: ADD_FAILURE() << "operation not expected here"; return 0;
   }
 }
