@@ -20,6 +20,9 @@ Result<runtime::BufferRef> shared_memory(const ost_buffer_t& buffer, uint64_t of
   if (memory->device() != device) {
     return fail(OST_INVALID_ARGUMENT, "{} is a buffer on {}, wanted one on {}", what, memory->device()->id(), device->id());
   }
+  if (offset % device->info().min_align != 0) {
+    return fail(OST_INVALID_ARGUMENT, "{} starts at byte {}, wanted a multiple of {}", what, offset, device->info().min_align);
+  }
   if (offset > memory->bytes() || bytes > memory->bytes() - offset) {
     return fail(OST_INVALID_ARGUMENT, "{} needs {} bytes from {} on, the buffer has {}", what, bytes, offset, memory->bytes());
   }

@@ -132,6 +132,8 @@ ost_status_t ost_tensor_from_buffer(ost_session_t* session, ost_buffer_t* buffer
     if (s.session->device_at(index) != buffer->buffer->device()) {
       return fail(OST_INVALID_ARGUMENT, "the buffer was made by another context's {}", buffer->buffer->device()->id());
     }
+    const uint32_t align = buffer->buffer->device()->info().min_align;
+    if (offset % align != 0) return fail(OST_INVALID_ARGUMENT, "offset {} is no multiple of {}", offset, align);
     if (offset > buffer->buffer->bytes()) {
       return fail(OST_INVALID_ARGUMENT, "offset {} is beyond the buffer, which has {} bytes", offset, buffer->buffer->bytes());
     }

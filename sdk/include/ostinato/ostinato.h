@@ -200,7 +200,8 @@ typedef struct ost_array_t {
   const void* data; /* may be NULL if a dimension is 0 */
 } ost_array_t;
 
-/* Device memory, shared between whoever binds it. One thread at a time. */
+/* Device memory, shared between whoever binds it. One thread at a time. Where a part of a buffer is bound, its offset is a
+ * multiple of the device's alignment (256 is one for every device). */
 typedef struct ost_buffer_t ost_buffer_t;
 OST_EXPORT ost_status_t ost_buffer_create(ost_context_t* context, const char* device, uint64_t bytes,
                                           ost_buffer_t** out_buffer, ost_error_t* error);

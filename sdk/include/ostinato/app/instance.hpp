@@ -56,10 +56,10 @@ class Instance {
   const Program& program() const { return program_; }
 
   void bind(const Bindings& inputs, const VarValues& vars = {}) {
-    const auto c = to_c(inputs);
-    bind(c, vars);
+    bind_c(to_c(inputs), vars);
   }
-  void bind(const std::vector<ost_binding_t>& inputs, const VarValues& vars = {}) {
+  // With buffers of the caller.
+  void bind_c(const std::vector<ost_binding_t>& inputs, const VarValues& vars = {}) {
     const auto values = to_c(vars);
     call(ost_instance_bind, get(), inputs.data(), size32(inputs.size()), values.data(), size32(values.size()));
   }
