@@ -60,6 +60,7 @@ Result<std::shared_ptr<ContextState>> make_context(const ost_context_options_t& 
     cache = std::make_shared<runtime::CompileCache>(folder == "off" ? std::string() : folder);
   }
   auto state = std::make_shared<ContextState>();
+  options.cache = cache;
   state->registry = runtime::DeviceRegistry::create(options);
   state->compiler = std::make_shared<runtime::Compiler>(std::move(cache));
   if (options.loader.search) state->folders = runtime::plugin_folders(options.loader);

@@ -63,18 +63,28 @@ ostinato::Array pseudo_random(const std::string& name, ost_dtype_t dtype, std::v
   return a;
 }
 
-// Values for all variables: given, or the length of a dimension that is just the variable, or the largest (which is said).
-void complete_vars(const Options& options, const ostinato::Program& program, CallData& data) {
+bool has(const ostinato::VarValues& vars, const std::string& name) {
+  return std::ranges::find(vars, name, &ostinato::VarValue::name) != vars.end();
+}
+
+// What the shapes of the given inputs say about variables: a dimension that is just the variable.
+ostinato::VarValues vars_of_shapes(const ostinato::Program& program, const CallData& data) {
   const auto types = program.inputs();
-  for (const ost_var_t& var : program.vars()) {
-    const auto has = [&] { return std::ranges::find(data.vars, var.name, &ostinato::VarValue::name) != data.vars.end(); };
-    for (const ostinato::Binding& b : data.inputs) {
-      const auto type = std::ranges::find(types, b.name, &ostinato::Type::name);
-      for (std::size_t d = 0; type != types.end() && d < type->dims.size() && d < b.array.rank && !has(); ++d) {
-        if (type->dims[d].expr == var.name) data.vars.push_back({var.name, b.array.shape[d]});
-      }
+  ostinato::VarValues found;
+  for (const ostinato::Binding& b : data.inputs) {
+    const auto type = std::ranges::find(types, b.name, &ostinato::Type::name);
+    if (type == types.end()) continue;
+    for (std::size_t d = 0; d < type->dims.size() && d < b.array.rank; ++d) {
+      if (!type->dims[d].is_number() && !has(found, type->dims[d].expr)) found.push_back({type->dims[d].expr, b.array.shape[d]});
     }
-    if (has()) continue;
+  }
+  return found;
+}
+
+// The largest value for a variable that nothing decides, which is said.
+void complete_vars(const Options& options, const ostinato::Program& program, const ostinato::VarValues& from_shapes, CallData& data) {
+  for (const ost_var_t& var : program.vars()) {
+    if (has(data.vars, var.name) || has(from_shapes, var.name)) continue;
     note(options, fmt::format("variable '{}' is not given: {} of {}..{} taken", var.name, var.max, var.min, var.max));
     data.vars.push_back({var.name, var.max});
   }
@@ -107,12 +117,16 @@ CallData call_data(const Options& options, const ostinato::Program& program, Inp
   for (std::uint32_t i = 0; i < types.size(); ++i) {
     if (std::ranges::find(data.inputs, types[i].name, &ostinato::Binding::name) == data.inputs.end()) missing.push_back(i);
   }
-  if (missing.empty() && options.inputs.empty()) complete_vars(options, program, data);  // variables without inputs
-  if (missing.empty()) return data;
-  complete_vars(options, program, data);
+  if (missing.empty() && !types.empty()) return data;  // the shapes and --var have to be enough
+  const ostinato::VarValues from_shapes = vars_of_shapes(program, data);
+  complete_vars(options, program, from_shapes, data);
+  ostinato::VarValues all = data.vars;
+  for (const ostinato::VarValue& v : from_shapes) {
+    if (!has(all, v.name)) all.push_back(v);
+  }
   for (const std::uint32_t i : missing) {
     const ostinato::Type& type = types[i];
-    data.made.push_back(pseudo_random(type.name, type.dtype, program.input_shape(i, data.vars), options.seed));
+    data.made.push_back(pseudo_random(type.name, type.dtype, program.input_shape(i, all), options.seed));
     note(options, fmt::format("input '{}' is not given: pseudo-random {}[{}], seed {}", type.name, ost_dtype_text(type.dtype),
                               fmt::join(data.made.back().shape, ", "), options.seed));
     data.inputs.push_back({type.name, data.made.back().view()});

@@ -46,7 +46,12 @@ class ExpressionBuilder {
     how.no_fuse = !options_.fuse || options_.memory_budget == 0;
     how.memory_budget = options_.memory_budget.value_or(0);
     how.arena_limit = options_.arena_limit;
-    return graph_.compile(how);
+    try {
+      return graph_.compile(how);
+    } catch (const ostinato::Error& e) {
+      if (e.status() != OST_OUT_OF_MEMORY) throw;
+      throw Failure(kCompileError, e.what());  // the plan, not this machine, needs too much
+    }
   }
 
  private:
