@@ -21,11 +21,11 @@ Value* points(Eval& ev, kir::AxisSet axes) {
 
 }  // namespace
 
-Cost emit_cost(Eval& ev, const std::vector<Id>& stores) {
+Cost emit_cost(Eval& ev, const std::vector<Id>& roots) {
   const kir::Kernel& k = ev.k;
   std::map<kir::AxisSet, double> weights;  // ordered: code must not depend on addresses
   Value* bytes = real(ev, 0);
-  for (const Id v : ev.f.closure(stores)) {
+  for (const Id v : ev.f.closure(roots)) {
     if (k.op(v) == OST_KIR_OP_PARAM) {
       Value* count = to_real(ev, ev.scalar(k.src(v, 0)));
       bytes = ev.e.b.CreateFAdd(bytes, ev.e.b.CreateFMul(count, real(ev, kir::size_of(k.dtype(v)))));

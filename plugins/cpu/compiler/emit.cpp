@@ -81,6 +81,25 @@ Value* Emit::reverse(Value* v) {
   return b.CreateShuffleVector(v, index);
 }
 
+// Swaps the off-diagonal quarters of ever smaller blocks.
+Values Emit::transpose(Values rows) {
+  const auto n = static_cast<unsigned>(rows.size());
+  for (unsigned s = n / 2; s > 0; s /= 2) {
+    llvm::SmallVector<int, 64> low, high;
+    for (unsigned l = 0; l < n; ++l) {
+      low.push_back(static_cast<int>(l & s ? n + l - s : l));
+      high.push_back(static_cast<int>(l & s ? n + l : l + s));
+    }
+    for (unsigned i = 0; i < n; ++i) {
+      if (i & s) continue;
+      Value *x = rows[i], *y = rows[i + s];
+      rows[i] = b.CreateShuffleVector(x, y, low);
+      rows[i + s] = b.CreateShuffleVector(x, y, high);
+    }
+  }
+  return rows;
+}
+
 Value* Emit::by_pieces(llvm::ArrayRef<Value*> operands, unsigned width,
                        llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> f) {
   unsigned total = 1;

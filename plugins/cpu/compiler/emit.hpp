@@ -57,6 +57,7 @@ class Emit {
   Value* slice(Value* v, unsigned from, unsigned lanes);
   Value* concat(llvm::ArrayRef<Value*> parts);           // equal widths, a power of two of them
   Value* reverse(Value* v);
+  Values transpose(Values rows);                         // n vectors of n lanes, n a power of two
   // f applied to pieces of `width` lanes of all operands (scalars and narrower vectors as they are), put together again.
   Value* by_pieces(llvm::ArrayRef<Value*> operands, unsigned width, llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> f);
   Value* prefix_mask(Value* count, unsigned lanes);      // lane < count, 0 <= count <= lanes

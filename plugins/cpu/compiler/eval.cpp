@@ -37,6 +37,11 @@ Eval::Eval(Emit& emit, const Facts& facts, Value* call) : e(emit), f(facts), k(f
 
 Value* Eval::param(Id param) { return params_.lookup(param); }
 
+Value* Eval::shared() {
+  Value* p = e.b.CreateConstGEP1_64(e.b.getInt8Ty(), call_, offsetof(ost_cpu_call_t, shared));
+  return e.b.CreateLoad(e.b.getPtrTy(), p);
+}
+
 void Eval::bind(Id axis, Value* scalar) {
   scopes_.back().bound |= f.a.bit(axis);
   set(axis, {scalar});

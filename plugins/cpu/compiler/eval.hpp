@@ -37,18 +37,34 @@ class Eval {
   const kir::Kernel& k;
 
   // --- scopes
+  struct Frame {
+    llvm::DenseMap<Id, Val> known;
+    kir::AxisSet bound = 0;
+    Lanes lanes;
+  };
+  // A new innermost scope while it lives. With a frame: that frame, to which it returns what it learns, so that several
+  // points of one axis (the rows of a tile) can be prepared before a loop and used inside.
   class Scope {
    public:
     explicit Scope(Eval& eval) : eval_(eval) {
       const Lanes inherited = eval_.lanes();
       eval_.scopes_.emplace_back().lanes = inherited;
     }
-    ~Scope() { eval_.scopes_.pop_back(); }
+    Scope(Eval& eval, Frame& frame) : eval_(eval), frame_(&frame) {
+      const Lanes inherited = eval_.lanes();
+      if (frame.lanes.axis == kNone) frame.lanes = inherited;
+      eval_.scopes_.push_back(std::move(frame));
+    }
+    ~Scope() {
+      if (frame_) *frame_ = std::move(eval_.scopes_.back());
+      eval_.scopes_.pop_back();
+    }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     Eval& eval_;
+    Frame* frame_ = nullptr;
   };
   void bind(Id axis, Value* scalar);
   void bind_lanes(Id axis, Value* base, unsigned width, Value* mask);
@@ -69,6 +85,7 @@ class Eval {
   Value* extent(Id axis) { return scalar(k.src(axis, 0)); }
   void store(Id store);  // its operands are ensured
   Value* param(Id param);
+  Value* shared();  // the call's shared memory
 
   Value* call() const { return call_; }
   const std::vector<Id>& queue() const { return queue_; }  // what ensure() or prepare() is busy with
@@ -76,11 +93,6 @@ class Eval {
   kir::AxisSet bound() const;
 
  private:
-  struct Frame {
-    llvm::DenseMap<Id, Val> known;
-    kir::AxisSet bound = 0;
-    Lanes lanes;
-  };
   std::vector<Id> missing(const std::vector<Id>& roots, Id context, bool through_reductions) const;
   Val compute(Id v);
   Val compute_op(Id v);

@@ -1,6 +1,7 @@
 #include "plugins/cpu/compiler/kernel.hpp"
 
 #include "plugins/cpu/abi/kernel.h"
+#include "plugins/cpu/compiler/gemm.hpp"
 #include "plugins/cpu/compiler/nest.hpp"
 #include "plugins/cpu/compiler/phase.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 Phase nests_phase(std::shared_ptr<std::vector<Nest>> nests) {
   Phase phase;
   for (const Nest& n : *nests) {
-    for (const Statement& s : n.parts) phase.stores.insert(phase.stores.end(), s.stores.begin(), s.stores.end());
+    for (const Statement& s : n.parts) phase.roots.insert(phase.roots.end(), s.stores.begin(), s.stores.end());
   }
   phase.remark = "loop nest";
   phase.tasks = [nests](Eval& ev) {
@@ -36,7 +37,7 @@ Phase nests_phase(std::shared_ptr<std::vector<Nest>> nests) {
 
 Phase carry_phase(std::shared_ptr<std::vector<Statement>> statements, FeatureSet isa) {
   Phase phase;
-  for (const Statement& s : *statements) phase.stores.insert(phase.stores.end(), s.stores.begin(), s.stores.end());
+  for (const Statement& s : *statements) phase.roots.insert(phase.roots.end(), s.stores.begin(), s.stores.end());
   phase.remark = "sequential";
   phase.tasks = [](Eval& ev) { return ev.e.i64(1); };
   phase.emit = [statements, isa](Eval& ev, Value*, Value* lo, Value* hi) {
@@ -88,7 +89,7 @@ class KernelEmitter {
     put(out, offsetof(ost_cpu_plan_t, shared_bytes), bytes(lowering_.shared_bytes));
     for (size_t i = 0; i < lowering_.phases.size(); ++i) {
       const size_t at = offsetof(ost_cpu_plan_t, phases) + i * sizeof(ost_cpu_phase_t);
-      const Cost cost = emit_cost(ev, lowering_.phases[i].stores);
+      const Cost cost = emit_cost(ev, lowering_.phases[i].roots);
       put(out, at + offsetof(ost_cpu_phase_t, tasks), lowering_.phases[i].tasks(ev));
       put(out, at + offsetof(ost_cpu_phase_t, flops), cost.flops);
       put(out, at + offsetof(ost_cpu_phase_t, bytes), cost.bytes);
@@ -102,14 +103,21 @@ class KernelEmitter {
 
 }  // namespace
 
+// Matrix products have phases of their own, as many as there is room for; all other statements are nests of one phase.
 Lowering choose_lowering(const Facts& facts, FeatureSet isa) {
-  std::vector<Statement> statements = statements_of(facts);
+  std::vector<Statement> statements = statements_of(facts), others;
   Lowering lowering;
   if (facts.a.axes_of_role(OST_KIR_AXIS_CARRY)) {
     lowering.phases.push_back(carry_phase(std::make_shared<std::vector<Statement>>(std::move(statements)), isa));
-  } else {
-    lowering.phases.push_back(nests_phase(std::make_shared<std::vector<Nest>>(plan_nests(facts, isa, std::move(statements)))));
+    return lowering;
   }
+  for (Statement& s : statements) {
+    const auto plan = lowering.phases.empty() ? plan_gemm(facts, isa, s) : std::nullopt;
+    if (plan) add_gemm(lowering, *plan);
+    else others.push_back(std::move(s));
+  }
+  if (!others.empty() || lowering.phases.empty())
+    lowering.phases.push_back(nests_phase(std::make_shared<std::vector<Nest>>(plan_nests(facts, isa, std::move(others)))));
   return lowering;
 }
 

@@ -13,7 +13,7 @@ struct Phase {
   std::string remark;  // for the compile log: what was chosen
   std::function<Value*(Eval&)> tasks;
   std::function<void(Eval&, Value* scratch, Value* lo, Value* hi)> emit;
-  std::vector<Id> stores;  // what the cost is estimated from
+  std::vector<Id> roots;  // stores or values: what the cost is estimated from
 };
 
 struct Lowering {
@@ -25,10 +25,10 @@ struct Lowering {
 // Chooses a strategy for the kernel.
 Lowering choose_lowering(const Facts& facts, FeatureSet isa);
 
-// cost.cpp: estimates for all that the stores need, as f64.
+// cost.cpp: estimates for all that the roots need, as f64.
 struct Cost {
   Value *flops, *bytes;
 };
-Cost emit_cost(Eval& eval, const std::vector<Id>& stores);
+Cost emit_cost(Eval& eval, const std::vector<Id>& roots);
 
 }  // namespace ost_cpu
