@@ -149,6 +149,7 @@ class Lowerer {
     const Node& node = g_.node(n);
     const bool here = inlined_.contains(n);
     if (node.op == Op::input || (c_.plan.is_stored(n) && !here)) {
+      if (numel(node.shape) == Sym(0)) return b_.constant(node.dtype, 0);  // read behind a mask that is never true
       return b_.load(param(n), linear(node.shape, index), mask);
     }
     if (ir::is_elementwise(node.op)) {
