@@ -66,7 +66,7 @@ struct Printer {
   // `column` is where the value starts on its line.
   void print(const json::value& value, int depth, std::size_t column, bool broken) {
     const bool empty = (value.is_array() && value.get_array().empty()) || (value.is_object() && value.get_object().empty());
-    if (empty || (!broken && is_flat(value))) {
+    if (empty || is_scalar(value) || (!broken && is_flat(value))) {
       std::string line;
       inline_text(value, " ", line);
       if (empty || is_scalar(value) || column + line.size() + 1 <= kColumns) {

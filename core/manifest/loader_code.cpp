@@ -18,8 +18,11 @@ constexpr std::array<std::pair<std::string_view, BufferKind>, 5> kKinds = {{{"in
                                                                             {"state", BufferKind::state},
                                                                             {"temp", BufferKind::temp}}};
 
-// kir::from_text counts lines from 1 and says "kir text, line 8: ..."; a pointer counts them from 0.
+// kir::from_text counts lines from 1 and says "kir text, line 8: ..."; a pointer counts them from 0. Without a line the
+// error is about the header.
 std::optional<std::pair<uint64_t, std::string>> line_of(const std::string& message) {
+  constexpr std::string_view kHeader = "kir text: ";
+  if (message.starts_with(kHeader)) return std::pair(uint64_t{0}, message.substr(kHeader.size()));
   constexpr std::string_view kPrefix = "kir text, line ";
   if (!message.starts_with(kPrefix)) return std::nullopt;
   uint64_t line = 0;

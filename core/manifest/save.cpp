@@ -43,7 +43,7 @@ Result<> save_into(const Folder& folder, const std::string& name, const Document
 }  // namespace
 
 Result<> save(const Document& document, const std::string& path, const SaveOptions& options) {
-  OST_TRY(verify(document.program));  // only what can be loaded is written
+  if (auto ok = verify(document.program); !ok) return std::unexpected(ok.error().in(path));  // what is written can be loaded
   const auto [folder_path, name] = split_path(path);
   OST_TRY_ASSIGN(const Folder folder, Folder::open(folder_path));
   if (auto ok = save_into(folder, name, document, options); !ok) return std::unexpected(ok.error().in(path));
