@@ -1,5 +1,5 @@
-// The syntax tree. Operators of one level of precedence are one node with many operands, so that the depth of a tree is
-// the depth of its brackets, which the parser limits.
+// The syntax tree. Operators of one level of precedence are one node with many operands, so that
+// the depth of a tree is the depth of its brackets, which the parser limits.
 #pragma once
 
 #include <cstdint>

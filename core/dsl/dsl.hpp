@@ -1,7 +1,9 @@
-// The expression language: `matmul(A,relu(B))+softmax(C)`, Python's operators and precedence, NumPy's meaning.
+// The expression language: `matmul(A,relu(B))+softmax(C)`, Python's operators and precedence,
+// NumPy's meaning.
 //
-// A program is one expression, or statements `name = expression` one a line (or separated by `;`), the last of which is
-// the result; a tuple is several results. Errors carry line, column and a caret:
+// A program is one expression, or statements `name = expression` one a line (or separated by `;`),
+// the last of which is the result; a tuple is several results. Errors carry line, column and a
+// caret:
 //   dsl: 1:10: unknown function 'relux'; did you mean 'relu'?
 //     matmul(A,relux(B))
 //              ^
@@ -16,7 +18,8 @@
 
 namespace ost::dsl {
 
-// A name that the expression may use, and what it stands for. Constants and states carry their data.
+// A name that the expression may use, and what it stands for. Constants and states carry their
+// data.
 struct Binding {
   std::string name;
   DType dtype = DType::f32;
@@ -25,19 +28,22 @@ struct Binding {
   LiteralPtr data;
 };
 
-// The graph of an expression. Every binding becomes an input, in the order given, used or not; a variable is an integer
-// within the expression. Outputs are named after the variable that the last statement assigns, else "out", or "out0",
-// "out1", ... for a tuple.
-Result<ir::Graph> build(std::string_view expression, std::span<const Binding> inputs, std::span<const Var> vars);
+// The graph of an expression. Every binding becomes an input, in the order given, used or not; a
+// variable is an integer within the expression. Outputs are named after the variable that the last
+// statement assigns, else "out", or "out0", "out1", ... for a tuple.
+Result<ir::Graph> build(std::string_view expression, std::span<const Binding> inputs,
+                        std::span<const Var> vars);
 
-// The names that the expression reads and does not define, in order of first use: what must be bound.
+// The names that the expression reads and does not define, in order of first use: what must be
+// bound.
 Result<std::vector<std::string>> free_names(std::string_view expression);
 
 // Every function with its parameters ("softmax(x, axis=-1)"), sorted by name.
 std::vector<std::string> function_signatures();
 
-// The type of an input as the command line writes it: "64,64", "n:1..1797,64", "f16[n:1..64, 64]"; "" or "[]" is a
-// scalar. A size may be any expression of declared variables, as "n*2"; `name:min..max` declares one. f32 if no dtype.
+// The type of an input as the command line writes it: "64,64", "n:1..1797,64", "f16[n:1..64, 64]";
+// "" or "[]" is a scalar. A size may be any expression of declared variables, as "n*2";
+// `name:min..max` declares one. f32 if no dtype.
 struct TypeDecl {
   DType dtype = DType::f32;
   Shape shape;

@@ -12,12 +12,16 @@ namespace ost::dsl {
 
 Result<> Emitter::bind(std::span<const Binding> inputs, std::span<const Var> vars) {
   for (const Var& var : vars) {
-    if (!is_name(var.name)) return fail(OST_INVALID_ARGUMENT, "dsl: '{}' is not a name that a variable can have", var.name);
+    if (!is_name(var.name))
+      return fail(OST_INVALID_ARGUMENT, "dsl: '{}' is not a name that a variable can have",
+                  var.name);
     if (!names_.emplace(var.name, Value{Sym::var(var)}).second)
       return fail(OST_INVALID_ARGUMENT, "dsl: variable '{}' is declared twice", var.name);
   }
   for (const Binding& binding : inputs) {
-    if (!is_name(binding.name)) return fail(OST_INVALID_ARGUMENT, "dsl: '{}' is not a name that an input can have", binding.name);
+    if (!is_name(binding.name))
+      return fail(OST_INVALID_ARGUMENT, "dsl: '{}' is not a name that an input can have",
+                  binding.name);
     ir::Input input;
     input.name = binding.name;
     input.kind = binding.kind;
@@ -26,7 +30,8 @@ Result<> Emitter::bind(std::span<const Binding> inputs, std::span<const Var> var
     input.data = binding.data;
     OST_TRY_ASSIGN(const ir::NodeId id, graph.add_input(std::move(input)));
     if (!names_.emplace(binding.name, Value{Tensor{id}}).second)
-      return fail(OST_INVALID_ARGUMENT, "dsl: '{}' is bound twice; wanted one input or variable of a name", binding.name);
+      return fail(OST_INVALID_ARGUMENT,
+                  "dsl: '{}' is bound twice; wanted one input or variable of a name", binding.name);
   }
   return {};
 }
@@ -35,10 +40,14 @@ Result<> Emitter::run(std::span<const Statement> statements) {
   for (size_t i = 0; i < statements.size(); ++i) {
     const Statement& statement = statements[i];
     if (statement.target.empty() && i + 1 < statements.size())
-      return source.fail(statement.position, "the value of this line is not used; wanted 'name = ...', or an expression on the last line only");
+      return source.fail(statement.position,
+                         "the value of this line is not used; wanted 'name = ...', or an "
+                         "expression on the last line only");
     OST_TRY_ASSIGN(Value value, eval(*statement.value));
     if (i + 1 == statements.size()) return output(statement.target, value);
-    if (find_function(statement.target)) return source.fail(statement.position, "'{}' is a function; choose another name", statement.target);
+    if (find_function(statement.target))
+      return source.fail(statement.position, "'{}' is a function; choose another name",
+                         statement.target);
     names_.insert_or_assign(std::string(statement.target), std::move(value));
   }
   return {};
@@ -52,7 +61,8 @@ Result<> Emitter::output(std::string_view name, const Value& value) {
     graph.add_output(base, id);
     return {};
   }
-  if (parts->empty()) return source.fail(value.position, "the result is an empty tuple; wanted one tensor or more");
+  if (parts->empty())
+    return source.fail(value.position, "the result is an empty tuple; wanted one tensor or more");
   for (size_t i = 0; i < parts->size(); ++i) {
     OST_TRY_ASSIGN(const ir::NodeId id, node((*parts)[i]));
     graph.add_output(fmt::format("{}{}", base, i), id);
@@ -72,15 +82,24 @@ Result<Value> Emitter::done(size_t position, ir::Node1 node, bool weak) {
 Result<Value> Emitter::eval(const Expr& expr) {
   using Kind = Expr::Kind;
   switch (expr.kind) {
-    case Kind::integer: return Value{Number::of(expr.integer), expr.position};
-    case Kind::real: return Value{Number::of(expr.real), expr.position};
-    case Kind::name: return name(expr);
-    case Kind::tuple: return tuple(expr);
-    case Kind::chain: return chain(expr);
-    case Kind::prefix: return prefix(expr);
-    case Kind::call: return call(expr);
-    case Kind::attribute: return attribute(expr);
-    case Kind::index: return index(expr);
+    case Kind::integer:
+      return Value{Number::of(expr.integer), expr.position};
+    case Kind::real:
+      return Value{Number::of(expr.real), expr.position};
+    case Kind::name:
+      return name(expr);
+    case Kind::tuple:
+      return tuple(expr);
+    case Kind::chain:
+      return chain(expr);
+    case Kind::prefix:
+      return prefix(expr);
+    case Kind::call:
+      return call(expr);
+    case Kind::attribute:
+      return attribute(expr);
+    case Kind::index:
+      return index(expr);
   }
   return source.fail(expr.position, "unknown kind of expression");
 }
@@ -95,13 +114,16 @@ Result<Value> Emitter::name(const Expr& expr) {
     constant->position = expr.position;
     return std::move(*constant);
   }
-  if (find_function(expr.text)) return source.fail(expr.position, "'{}' is a function; call it: {}", expr.text, find_function(expr.text)->signature);
+  if (find_function(expr.text))
+    return source.fail(expr.position, "'{}' is a function; call it: {}", expr.text,
+                       find_function(expr.text)->signature);
   std::vector<std::string_view> candidates;
   for (const auto& entry : names_) candidates.push_back(entry.first);
   const std::string near = suggestion(expr.text, candidates);
   if (!near.empty()) return source.fail(expr.position, "unknown name '{}'{}", expr.text, near);
   return source.fail(expr.position, "unknown name '{}'; wanted {}", expr.text,
-                     candidates.empty() ? "an input, but none is bound" : fmt::format("one of {}", fmt::join(candidates, ", ")));
+                     candidates.empty() ? "an input, but none is bound"
+                                        : fmt::format("one of {}", fmt::join(candidates, ", ")));
 }
 
 Result<Value> Emitter::tuple(const Expr& expr) {
@@ -129,13 +151,15 @@ Result<Value> Emitter::prefix(const Expr& expr) {
   if (const Number* number = value.as<Number>(); number && expr.text != "~") {
     if (expr.text == "+") return value;
     if (!number->is_int) return Value{Number::of(-number->real), expr.position};
-    return Value{Number::of(-number->whole), expr.position};  // literals are never negative: no overflow
+    return Value{Number::of(-number->whole),
+                 expr.position};  // literals are never negative: no overflow
   }
   if (const Sym* size = value.as<Sym>(); size && expr.text != "~")
     return Value{expr.text == "+" ? *size : Sym(0) - *size, expr.position};
   OST_TRY_ASSIGN(const ir::NodeId x, node(value));
   if (expr.text == "+") return Value{Tensor{x, is_weak(value)}, expr.position};
-  return done(expr.position, ir::unary(graph, expr.text == "-" ? ir::Op::neg : ir::Op::bit_not, x), is_weak(value));
+  return done(expr.position, ir::unary(graph, expr.text == "-" ? ir::Op::neg : ir::Op::bit_not, x),
+              is_weak(value));
 }
 
 Result<Value> Emitter::attribute(const Expr& expr) {
@@ -153,19 +177,25 @@ Result<Value> Emitter::attribute(const Expr& expr) {
     for (const Sym& size : tensor.shape) sizes.push_back(Value{size, expr.position});
     return Value{std::move(sizes), expr.position};
   }
-  if (expr.text == "ndim") return Value{Number::of(static_cast<int64_t>(tensor.shape.size())), expr.position};
+  if (expr.text == "ndim")
+    return Value{Number::of(static_cast<int64_t>(tensor.shape.size())), expr.position};
   if (expr.text == "size") return Value{numel(tensor.shape), expr.position};
   if (expr.text == "dtype") return Value{tensor.dtype, expr.position};
-  if (find_function(expr.text)) return source.fail(expr.position, "'{}' is a function; call it: x.{}(...)", expr.text, expr.text);
+  if (find_function(expr.text))
+    return source.fail(expr.position, "'{}' is a function; call it: x.{}(...)", expr.text,
+                       expr.text);
   const std::string_view known[] = {"T", "mT", "shape", "ndim", "size", "dtype"};
-  return source.fail(expr.position, "unknown attribute '{}'{}", expr.text, suggestion(expr.text, known));
+  return source.fail(expr.position, "unknown attribute '{}'{}", expr.text,
+                     suggestion(expr.text, known));
 }
 
 Result<Value> Emitter::call(const Expr& expr) {
   const Function* function = find_function(expr.text);
   if (!function) {
-    if (names_.contains(expr.text)) return source.fail(expr.position, "'{}' is not a function", expr.text);
-    return source.fail(expr.position, "unknown function '{}'{}", expr.text, suggestion(expr.text, function_names()));
+    if (names_.contains(expr.text))
+      return source.fail(expr.position, "'{}' is not a function", expr.text);
+    return source.fail(expr.position, "unknown function '{}'{}", expr.text,
+                       suggestion(expr.text, function_names()));
   }
   Call call{*this, *function, expr.position, {}};
   std::vector<Value> positional;
@@ -181,10 +211,12 @@ Result<Value> Emitter::call(const Expr& expr) {
   OST_TRY(call.bind(std::move(positional), std::move(keywords)));
   auto result = function->emit(call);
   if (result || result.error().message.starts_with("dsl: ")) return result;
-  return done(expr.position, std::unexpected(result.error()));  // a builder's error that has no place yet
+  return done(expr.position,
+              std::unexpected(result.error()));  // a builder's error that has no place yet
 }
 
-Result<ir::Graph> build(std::string_view expression, std::span<const Binding> inputs, std::span<const Var> vars) {
+Result<ir::Graph> build(std::string_view expression, std::span<const Binding> inputs,
+                        std::span<const Var> vars) {
   const Source source(expression);
   OST_TRY_ASSIGN(const std::vector<Statement> statements, parse_program(source));
   ir::Graph graph;

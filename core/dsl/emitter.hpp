@@ -24,7 +24,8 @@ class Emitter {
   Result<Value> binary(std::string_view op, size_t position, const Value& a, const Value& b);
   // A value as a graph node. Numbers and sizes are i64 or f64 scalars there.
   Result<ir::NodeId> node(const Value& value);
-  // Like node(), but a weak value takes the type that NEP 50 gives it beside a tensor of type `like`.
+  // Like node(), but a weak value takes the type that NEP 50 gives it beside a tensor of type
+  // `like`.
   Result<ir::NodeId> node_like(const Value& value, DType like);
   // All as nodes, weak ones typed by the promoted type of the others.
   Result<std::vector<ir::NodeId>> nodes_alike(std::span<const Value> values);
@@ -48,7 +49,8 @@ class Emitter {
   Result<Value> index_tensor(const Expr& expr, ir::NodeId x);
   Result<Value> take(const Expr& expr, ir::NodeId x, const Value& at);
   Result<std::optional<Sym>> bound(const ExprPtr& expr);
-  Result<std::optional<Value>> scalars(std::string_view op, size_t position, const Value& a, const Value& b);
+  Result<std::optional<Value>> scalars(std::string_view op, size_t position, const Value& a,
+                                       const Value& b);
   Result<> output(std::string_view name, const Value& value);
 
   std::map<std::string, Value, std::less<>> names_;

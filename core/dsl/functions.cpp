@@ -13,7 +13,8 @@ namespace {
 const std::map<std::string_view, const Function*>& table() {
   static const auto all = [] {
     std::map<std::string_view, const Function*> result;
-    for (const auto family : {math_functions(), reduce_functions(), shape_functions(), matrix_functions()})
+    for (const auto family :
+         {math_functions(), reduce_functions(), shape_functions(), matrix_functions()})
       for (const Function& function : family) result.emplace(function.name, &function);
     return result;
   }();
@@ -75,28 +76,37 @@ Result<> Call::bind(std::vector<Value> positional, std::vector<NamedValue> keywo
   for (const Parameter& parameter : parameters) {
     if (next >= positional.size()) break;
     if (parameter.rest) {
-      Tuple rest(std::make_move_iterator(positional.begin() + static_cast<ptrdiff_t>(next)), std::make_move_iterator(positional.end()));
+      Tuple rest(std::make_move_iterator(positional.begin() + static_cast<ptrdiff_t>(next)),
+                 std::make_move_iterator(positional.end()));
       next = positional.size();
-      arguments.emplace_back(parameter.name, rest.size() == 1 && rest[0].as<Tuple>() ? rest[0] : Value{rest, position});
+      arguments.emplace_back(parameter.name, rest.size() == 1 && rest[0].as<Tuple>()
+                                                 ? rest[0]
+                                                 : Value{rest, position});
     } else {
       arguments.emplace_back(parameter.name, std::move(positional[next++]));
     }
   }
   if (next < positional.size())
-    return emitter.source.fail(positional[next].position, "{} arguments for {}; wanted {} at most", positional.size(), function.signature, parameters.size());
+    return emitter.source.fail(positional[next].position, "{} arguments for {}; wanted {} at most",
+                               positional.size(), function.signature, parameters.size());
   for (NamedValue& keyword : keywords) {
     std::vector<std::string_view> names;
     for (const Parameter& parameter : parameters) names.push_back(parameter.name);
     if (std::find(names.begin(), names.end(), keyword.name) == names.end())
-      return emitter.source.fail(keyword.position, "{} has no parameter '{}'{}", function.signature, keyword.name, suggestion(keyword.name, names));
+      return emitter.source.fail(keyword.position, "{} has no parameter '{}'{}", function.signature,
+                                 keyword.name, suggestion(keyword.name, names));
     for (const auto& bound : arguments)
-      if (bound.first == keyword.name) return emitter.source.fail(keyword.position, "'{}' of {} is given twice", keyword.name, function.signature);
+      if (bound.first == keyword.name)
+        return emitter.source.fail(keyword.position, "'{}' of {} is given twice", keyword.name,
+                                   function.signature);
     arguments.emplace_back(keyword.name, std::move(keyword.value));
   }
   for (const Parameter& parameter : parameters) {
-    const bool bound = std::any_of(arguments.begin(), arguments.end(), [&](const auto& a) { return a.first == parameter.name; });
+    const bool bound = std::any_of(arguments.begin(), arguments.end(),
+                                   [&](const auto& a) { return a.first == parameter.name; });
     if (!bound && !parameter.optional)
-      return emitter.source.fail(position, "'{}' of {} is missing", parameter.name, function.signature);
+      return emitter.source.fail(position, "'{}' of {} is missing", parameter.name,
+                                 function.signature);
   }
   return {};
 }
@@ -108,11 +118,14 @@ const Value* Call::find(std::string_view name) const {
 }
 
 bool Call::all_weak() const {
-  return std::all_of(arguments.begin(), arguments.end(), [this](const auto& a) { return emitter.is_weak(a.second); });
+  return std::all_of(arguments.begin(), arguments.end(),
+                     [this](const auto& a) { return emitter.is_weak(a.second); });
 }
 
-std::unexpected<Error> Call::wrong(const Value& value, std::string_view name, std::string_view wanted) const {
-  return emitter.source.fail(value.position, "{}: '{}' is {}, wanted {}", function.name, name, describe(emitter.graph, value), wanted);
+std::unexpected<Error> Call::wrong(const Value& value, std::string_view name,
+                                   std::string_view wanted) const {
+  return emitter.source.fail(value.position, "{}: '{}' is {}, wanted {}", function.name, name,
+                             describe(emitter.graph, value), wanted);
 }
 
 Result<ir::NodeId> Call::tensor(std::string_view name) {
@@ -158,7 +171,8 @@ Result<bool> Call::flag(std::string_view name, bool otherwise) {
   const Value* value = find(name);
   if (!value) return otherwise;
   if (const bool* flag = value->as<bool>()) return *flag;
-  if (const Number* number = value->as<Number>(); number && number->is_int && (number->whole == 0 || number->whole == 1))
+  if (const Number* number = value->as<Number>();
+      number && number->is_int && (number->whole == 0 || number->whole == 1))
     return number->whole == 1;
   return wrong(*value, name, "true or false");
 }

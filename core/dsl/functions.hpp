@@ -14,8 +14,8 @@ struct Call;
 
 struct Function {
   std::string_view name;
-  // For people and for binding: "softmax(x, axis=-1)". A parameter with `=` may be left out; `*name` takes all
-  // positional arguments that remain.
+  // For people and for binding: "softmax(x, axis=-1)". A parameter with `=` may be left out;
+  // `*name` takes all positional arguments that remain.
   std::string_view signature;
   Result<Value> (*emit)(Call&);
 };
@@ -35,7 +35,8 @@ struct NamedValue {
   Value value;
 };
 
-// One call, its arguments bound to parameters. The accessors check kinds; their errors point at the argument.
+// One call, its arguments bound to parameters. The accessors check kinds; their errors point at the
+// argument.
 struct Call {
   Emitter& emitter;
   const Function& function;
@@ -57,21 +58,27 @@ struct Call {
   Result<bool> flag(std::string_view name, bool otherwise);
   Result<DType> dtype(std::string_view name, std::optional<DType> otherwise = {});
   Result<Sym> size(std::string_view name);
-  Result<Shape> shape(std::string_view name);                    // a size or a tuple of sizes
-  Result<std::vector<int64_t>> integers(std::string_view name);  // one or a tuple; empty if left out
-  Result<std::vector<Value>> values(std::string_view name);      // a tuple's parts, or the rest of a `*name`
+  Result<Shape> shape(std::string_view name);  // a size or a tuple of sizes
+  Result<std::vector<int64_t>> integers(
+      std::string_view name);  // one or a tuple; empty if left out
+  Result<std::vector<Value>> values(
+      std::string_view name);  // a tuple's parts, or the rest of a `*name`
 
   ir::Graph& graph() { return emitter.graph; }
   bool all_weak() const;
-  Result<Value> done(ir::Node1 node, bool weak = false) { return emitter.done(position, std::move(node), weak); }
+  Result<Value> done(ir::Node1 node, bool weak = false) {
+    return emitter.done(position, std::move(node), weak);
+  }
 
   template <typename... Args>
   std::unexpected<Error> fail(fmt::format_string<Args...> format, Args&&... args) const {
-    return emitter.source.fail(position, "{}: {}", function.name, fmt::format(format, std::forward<Args>(args)...));
+    return emitter.source.fail(position, "{}: {}", function.name,
+                               fmt::format(format, std::forward<Args>(args)...));
   }
 
  private:
-  std::unexpected<Error> wrong(const Value& value, std::string_view name, std::string_view wanted) const;
+  std::unexpected<Error> wrong(const Value& value, std::string_view name,
+                               std::string_view wanted) const;
 };
 
 }  // namespace ost::dsl

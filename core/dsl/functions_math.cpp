@@ -7,12 +7,14 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-// A function of one operand. Python-like integers are numbers here, not i64 tensors: exp(2) is f64 and gives way.
+// A function of one operand. Python-like integers are numbers here, not i64 tensors: exp(2) is f64
+// and gives way.
 template <Op op>
 Result<Value> unary(Call& call) {
   OST_TRY_ASSIGN(NodeId x, call.tensor("x"));
   const bool weak = call.all_weak();
-  const bool keeps_integers = op == Op::neg || op == Op::abs || op == Op::sign || op == Op::relu || op == Op::bit_not;
+  const bool keeps_integers =
+      op == Op::neg || op == Op::abs || op == Op::sign || op == Op::relu || op == Op::bit_not;
   if (weak && !keeps_integers) {
     OST_TRY_ASSIGN(x, ir::cast(call.graph(), x, DType::f64));
   }
@@ -22,7 +24,8 @@ Result<Value> unary(Call& call) {
 template <char first, char second = '\0'>
 Result<Value> operation(Call& call) {
   const char text[] = {first, second};
-  return call.emitter.binary({text, second ? 2u : 1u}, call.position, *call.find("x"), *call.find("y"));
+  return call.emitter.binary({text, second ? 2u : 1u}, call.position, *call.find("x"),
+                             *call.find("y"));
 }
 
 Result<Value> checked_operation(Call& call, Result<Value> (*emit)(Call&)) {
@@ -50,7 +53,8 @@ Result<Value> square(Call& call) {
 
 Result<Value> reciprocal(Call& call) {
   OST_TRY(call.tensor("x"));
-  return call.emitter.binary("/", call.position, Value{Number::of(int64_t{1}), call.position}, *call.find("x"));
+  return call.emitter.binary("/", call.position, Value{Number::of(int64_t{1}), call.position},
+                             *call.find("x"));
 }
 
 Result<Value> fma(Call& call) {
@@ -89,7 +93,8 @@ Result<Value> clip(Call& call) {
   if (!call.has("low") && !call.has("high")) return call.fail("neither 'low' nor 'high' is given");
   for (const auto& [name, op] : {std::pair("low", Op::maximum), std::pair("high", Op::minimum)}) {
     if (!call.has(name)) continue;
-    const Value both[] = {Value{Tensor{x, call.emitter.is_weak(*call.find("x"))}, call.position}, *call.find(name)};
+    const Value both[] = {Value{Tensor{x, call.emitter.is_weak(*call.find("x"))}, call.position},
+                          *call.find(name)};
     OST_TRY(call.tensor(name));
     OST_TRY_ASSIGN(const auto nodes, call.emitter.nodes_alike(both));
     OST_TRY_ASSIGN(const Value result, call.done(ir::binary(call.graph(), op, nodes[0], nodes[1])));
@@ -108,7 +113,8 @@ template <Op compare>
 Result<Value> against_infinity(Call& call) {
   OST_TRY_ASSIGN(NodeId x, call.tensor("x"));
   ir::Graph& g = call.graph();
-  if (!is_float(g.node(x).dtype)) return call.done(ir::full(g, DType::boolean, g.node(x).shape, compare == Op::lt ? 1 : 0));
+  if (!is_float(g.node(x).dtype))
+    return call.done(ir::full(g, DType::boolean, g.node(x).shape, compare == Op::lt ? 1 : 0));
   OST_TRY_ASSIGN(x, ir::unary(g, Op::abs, x));
   OST_TRY_ASSIGN(const NodeId limit, ir::full(g, g.node(x).dtype, {}, HUGE_VAL));
   return call.done(ir::binary(g, compare, x, limit));

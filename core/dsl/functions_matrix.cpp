@@ -54,7 +54,8 @@ Result<Value> scatter(Call& call) {
   OST_TRY_ASSIGN(const NodeId base, call.tensor("base"));
   OST_TRY_ASSIGN(const NodeId index, call.tensor("index"));
   OST_TRY(call.tensor("updates"));
-  OST_TRY_ASSIGN(const NodeId updates, call.emitter.node_like(*call.find("updates"), call.graph().node(base).dtype));
+  OST_TRY_ASSIGN(const NodeId updates,
+                 call.emitter.node_like(*call.find("updates"), call.graph().node(base).dtype));
   OST_TRY_ASSIGN(const int64_t axis, call.integer("axis", 0));
   return call.done(ir::scatter(call.graph(), base, index, updates, axis, add));
 }

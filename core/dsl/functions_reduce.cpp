@@ -13,7 +13,8 @@ Result<Value> over_axes(Call& call, F f) {
   OST_TRY_ASSIGN(const NodeId x, call.tensor("x"));
   OST_TRY_ASSIGN(auto axes, call.integers("axis"));
   OST_TRY_ASSIGN(const bool keepdims, call.flag("keepdims", false));
-  if (call.has("axis") && axes.empty()) return call.fail("the tuple of axes is empty; leave axis= out to reduce over all");
+  if (call.has("axis") && axes.empty())
+    return call.fail("the tuple of axes is empty; leave axis= out to reduce over all");
   return call.done(f(call.graph(), x, std::move(axes), keepdims));
 }
 
@@ -29,7 +30,8 @@ Result<Value> any(Call& call) { return over_axes(call, ir::any); }
 Result<Value> all(Call& call) { return over_axes(call, ir::all); }
 
 // The mean of (x - mean(x))^2. Halves compute in f32 and are rounded once.
-ir::Node1 variance(ir::Graph& g, NodeId x, const std::vector<int64_t>& axes, bool keepdims, bool root) {
+ir::Node1 variance(ir::Graph& g, NodeId x, const std::vector<int64_t>& axes, bool keepdims,
+                   bool root) {
   const DType type = g.node(x).dtype;
   const DType result = is_float(type) ? type : DType::f64;
   OST_TRY_ASSIGN(const NodeId wide, ir::cast(g, x, is_half(result) ? DType::f32 : result));

@@ -26,7 +26,8 @@ Result<Value> transpose(Call& call) {
   OST_TRY_ASSIGN(const NodeId x, call.tensor("x"));
   OST_TRY_ASSIGN(auto axes, call.integers("axes"));
   if (!call.has("axes"))
-    for (size_t i = call.graph().node(x).shape.size(); i-- > 0;) axes.push_back(static_cast<int64_t>(i));
+    for (size_t i = call.graph().node(x).shape.size(); i-- > 0;)
+      axes.push_back(static_cast<int64_t>(i));
   return call.done(ir::permute(call.graph(), x, std::move(axes)));
 }
 
@@ -48,7 +49,8 @@ Result<Value> flip(Call& call) {
   return call.done(ir::flip(call.graph(), x, std::move(axes)));
 }
 
-// widths as NumPy has them: ((before, after), ...) for each axis, (before, after) for all, or one number for all.
+// widths as NumPy has them: ((before, after), ...) for each axis, (before, after) for all, or one
+// number for all.
 Result<Value> pad(Call& call) {
   OST_TRY_ASSIGN(const NodeId x, call.tensor("x"));
   OST_TRY_ASSIGN(const double value, call.number("value", 0));
@@ -67,11 +69,15 @@ Result<Value> pad(Call& call) {
   } else if (tuple) {
     for (const Value& part : *tuple) {
       const auto pair = part.as<Tuple>() ? pair_of(*part.as<Tuple>()) : std::nullopt;
-      if (!pair) return call.emitter.source.fail(part.position, "pad: wanted a pair (before, after), found {}", describe(call.graph(), part));
+      if (!pair)
+        return call.emitter.source.fail(part.position,
+                                        "pad: wanted a pair (before, after), found {}",
+                                        describe(call.graph(), part));
       pairs.push_back(*pair);
     }
   } else {
-    return call.fail("'widths' is {}, wanted ((before, after), ...)", describe(call.graph(), widths));
+    return call.fail("'widths' is {}, wanted ((before, after), ...)",
+                     describe(call.graph(), widths));
   }
   return call.done(ir::pad(call.graph(), x, pairs, value));
 }
@@ -113,10 +119,15 @@ Result<Value> arange(Call& call) {
   if (step == 0 || step == INT64_MIN) return call.fail("step {} is not allowed", step);
   const Sym length = step > 0 ? stop - start : start - stop;
   const Sym whole = provably_le(0, length) ? length : max(length, 0);
-  OST_TRY_ASSIGN(const Value ramp, call.done(ir::arange(g, ceildiv(whole, Sym(step > 0 ? step : -step)))));
-  OST_TRY_ASSIGN(const Value scaled, call.emitter.binary("*", call.position, ramp, Value{Number::of(step), call.position}));
-  OST_TRY_ASSIGN(const Value moved, call.emitter.binary("+", call.position, scaled, Value{start, call.position}));
-  OST_TRY_ASSIGN(const NodeId id, call.emitter.node(step == 1 && start == Sym(0) ? ramp : start == Sym(0) ? scaled : moved));
+  OST_TRY_ASSIGN(const Value ramp,
+                 call.done(ir::arange(g, ceildiv(whole, Sym(step > 0 ? step : -step)))));
+  OST_TRY_ASSIGN(const Value scaled, call.emitter.binary("*", call.position, ramp,
+                                                         Value{Number::of(step), call.position}));
+  OST_TRY_ASSIGN(const Value moved,
+                 call.emitter.binary("+", call.position, scaled, Value{start, call.position}));
+  OST_TRY_ASSIGN(const NodeId id, call.emitter.node(step == 1 && start == Sym(0) ? ramp
+                                                    : start == Sym(0)            ? scaled
+                                                                                 : moved));
   return call.done(ir::cast(g, id, type));
 }
 

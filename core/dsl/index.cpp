@@ -7,14 +7,17 @@ Result<std::optional<Sym>> Emitter::bound(const ExprPtr& expr) {
   OST_TRY_ASSIGN(const Value value, eval(*expr));
   if (value.as<None>()) return std::nullopt;
   const auto size = as_size(value);
-  if (!size) return source.fail(expr->position, "wanted an integer or a variable as slice bound, found {}", describe(graph, value));
+  if (!size)
+    return source.fail(expr->position, "wanted an integer or a variable as slice bound, found {}",
+                       describe(graph, value));
   return size;
 }
 
 Result<Value> Emitter::index(const Expr& expr) {
   OST_TRY_ASSIGN(const Value object, eval(*expr.args[0]));
   if (const Tuple* tuple = object.as<Tuple>()) return index_tuple(expr, *tuple);
-  if (!object.as<Tensor>()) return source.fail(expr.position, "{} has no elements to select", describe(graph, object));
+  if (!object.as<Tensor>())
+    return source.fail(expr.position, "{} has no elements to select", describe(graph, object));
   return index_tensor(expr, object.as<Tensor>()->id);
 }
 
@@ -23,10 +26,12 @@ Result<Value> Emitter::index_tuple(const Expr& expr, const Tuple& tuple) {
     return source.fail(expr.position, "wanted one integer as index of a tuple");
   OST_TRY_ASSIGN(const Value at, eval(*expr.items[0].index));
   const Number* number = at.as<Number>();
-  if (!number || !number->is_int) return source.fail(at.position, "wanted an integer, found {}", describe(graph, at));
+  if (!number || !number->is_int)
+    return source.fail(at.position, "wanted an integer, found {}", describe(graph, at));
   const auto count = static_cast<int64_t>(tuple.size());
   if (number->whole < -count || number->whole >= count)
-    return source.fail(at.position, "index {} is out of range for a tuple of {}", number->whole, count);
+    return source.fail(at.position, "index {} is out of range for a tuple of {}", number->whole,
+                       count);
   return tuple[static_cast<size_t>(number->whole < 0 ? number->whole + count : number->whole)];
 }
 
@@ -35,10 +40,14 @@ namespace {
 // x[i] as the slice of one element; `i` must be inside for all values of its variables.
 Result<ir::Slice> single(const Source& source, const Value& at, const Sym& i, const Sym& size) {
   const Sym from_start = i.upper() < 0 ? i + size : i;
-  if (from_start.is_const() && size.is_const() && (from_start.lower() < 0 || from_start.lower() >= size.lower()))
-    return source.fail(at.position, "index {} is out of range for an axis of size {}", i.str(), size.str());
+  if (from_start.is_const() && size.is_const() &&
+      (from_start.lower() < 0 || from_start.lower() >= size.lower()))
+    return source.fail(at.position, "index {} is out of range for an axis of size {}", i.str(),
+                       size.str());
   if (from_start.lower() < 0 || !provably_lt(from_start, size))
-    return source.fail(at.position, "index {} is not provably inside of an axis of size {}; tighten the bounds of its variables",
+    return source.fail(at.position,
+                       "index {} is not provably inside of an axis of size {}; tighten the bounds "
+                       "of its variables",
                        i.str(), size.str());
   return ir::Slice{from_start, from_start + 1, 1};
 }
@@ -59,11 +68,12 @@ Result<Value> Emitter::index_tensor(const Expr& expr, ir::NodeId x) {
     axes += item.kind == Kind::slice || (value && !value->as<None>());
     values.push_back(std::move(value));
   }
-  if (expr.items.size() == 1 && values[0] && values[0]->as<Tensor>()) return take(expr, x, *values[0]);
+  if (expr.items.size() == 1 && values[0] && values[0]->as<Tensor>())
+    return take(expr, x, *values[0]);
   if (ellipses > 1) return source.fail(expr.position, "more than one '...'");
   if (axes > shape.size())
-    return source.fail(expr.position, "{} indices for {}{}, which has {} axes", axes, name_of(graph.node(x).dtype),
-                       to_string(shape), shape.size());
+    return source.fail(expr.position, "{} indices for {}{}, which has {} axes", axes,
+                       name_of(graph.node(x).dtype), to_string(shape), shape.size());
 
   std::vector<ir::Slice> slices;
   enum class Fate : uint8_t { keep, drop, insert };
@@ -78,7 +88,8 @@ Result<Value> Emitter::index_tensor(const Expr& expr, ir::NodeId x) {
       OST_TRY_ASSIGN(slice.start, bound(item.start));
       OST_TRY_ASSIGN(slice.stop, bound(item.stop));
       OST_TRY_ASSIGN(const auto step, bound(item.step));
-      if (step && !step->constant()) return source.fail(item.step->position, "a step must be a constant, found {}", step->str());
+      if (step && !step->constant())
+        return source.fail(item.step->position, "a step must be a constant, found {}", step->str());
       slice.step = step ? *step->constant() : 1;
       if (slice.step == 0) return source.fail(item.step->position, "a step must not be 0");
       slices.push_back(std::move(slice));
@@ -90,7 +101,9 @@ Result<Value> Emitter::index_tensor(const Expr& expr, ir::NodeId x) {
       slices.push_back(std::move(slice));
       fates.push_back(Fate::drop);
     } else {
-      return source.fail(values[i]->position, "wanted an integer, a slice, none or '...' as index, found {}", describe(graph, *values[i]));
+      return source.fail(values[i]->position,
+                         "wanted an integer, a slice, none or '...' as index, found {}",
+                         describe(graph, *values[i]));
     }
   }
 
@@ -111,7 +124,9 @@ Result<Value> Emitter::index_tensor(const Expr& expr, ir::NodeId x) {
 Result<Value> Emitter::take(const Expr& expr, ir::NodeId x, const Value& at) {
   const ir::NodeId index = at.as<Tensor>()->id;
   if (graph.node(index).dtype == DType::boolean)
-    return source.fail(at.position, "a bool mask selects a number of elements that is not known here; use where(mask, x, 0)");
+    return source.fail(
+        at.position,
+        "a bool mask selects a number of elements that is not known here; use where(mask, x, 0)");
   return done(expr.position, ir::gather(graph, x, index, 0));
 }
 

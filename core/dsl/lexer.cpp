@@ -7,8 +7,9 @@ namespace ost::dsl {
 namespace {
 
 // Longest first.
-constexpr std::string_view kSymbols[] = {"...", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "(", ")", "[", "]", ",", ":",
-                                         ".",   "=",  "+",  "-",  "*",  "/",  "%",  "@",  "<",  ">", "&", "|", "^", "~"};
+constexpr std::string_view kSymbols[] = {"...", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "(",
+                                         ")",   "[",  "]",  ",",  ":",  ".",  "=",  "+",  "-",  "*",
+                                         "/",   "%",  "@",  "<",  ">",  "&",  "|",  "^",  "~"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -26,7 +27,9 @@ class Lexer {
   }
 
  private:
-  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  char peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
 
   void push(Token::Kind kind, size_t length) {
     Token token;
@@ -38,7 +41,8 @@ class Lexer {
   }
 
   void line_end() {
-    if (depth_ == 0 && !tokens_.empty() && tokens_.back().kind != Token::Kind::line_end) push(Token::Kind::line_end, 0);
+    if (depth_ == 0 && !tokens_.empty() && tokens_.back().kind != Token::Kind::line_end)
+      push(Token::Kind::line_end, 0);
   }
 
   Result<> next() {
@@ -89,7 +93,8 @@ class Lexer {
     if (peek(length) == 'e' || peek(length) == 'E') {
       size_t digits = length + 1;
       if (peek(digits) == '+' || peek(digits) == '-') ++digits;
-      if (!is_digit(peek(digits))) return source_.fail(at_ + length, "wanted the digits of an exponent");
+      if (!is_digit(peek(digits)))
+        return source_.fail(at_ + length, "wanted the digits of an exponent");
       while (is_digit(peek(digits))) ++digits;
       real = true;
       length = digits;
@@ -110,14 +115,16 @@ class Lexer {
 
   Result<> ends_here(size_t length) {
     if (is_letter(peek(length)) || is_digit(peek(length)))
-      return source_.fail(at_ + length, "'{}' right after a number; put an operator between", peek(length));
+      return source_.fail(at_ + length, "'{}' right after a number; put an operator between",
+                          peek(length));
     return {};
   }
 
   Result<> read_integer(Token& token, size_t skip, int base) {
     const char* end = token.text.data() + token.text.size();
     const auto result = std::from_chars(token.text.data() + skip, end, token.integer, base);
-    if (result.ec != std::errc{}) return source_.fail(token.position, "the integer {} does not fit into 64 bits", token.text);
+    if (result.ec != std::errc{})
+      return source_.fail(token.position, "the integer {} does not fit into 64 bits", token.text);
     token.real = static_cast<double>(token.integer);
     return {};
   }
@@ -125,7 +132,9 @@ class Lexer {
   Result<> read_real(Token& token) {
     const char* end = token.text.data() + token.text.size();
     const auto result = std::from_chars(token.text.data(), end, token.real);
-    if (result.ec != std::errc{}) return source_.fail(token.position, "the number {} is outside of f64; write inf or 0", token.text);
+    if (result.ec != std::errc{})
+      return source_.fail(token.position, "the number {} is outside of f64; write inf or 0",
+                          token.text);
     return {};
   }
 

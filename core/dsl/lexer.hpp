@@ -19,7 +19,8 @@ struct Token {
   bool is(std::string_view symbol) const { return kind == Kind::symbol && text == symbol; }
 };
 
-// The last token is `end`. Line ends within brackets and after nothing are left out; `;` is a line end, # a comment.
+// The last token is `end`. Line ends within brackets and after nothing are left out; `;` is a line
+// end, # a comment.
 Result<std::vector<Token>> tokenize(const Source& source);
 
 }  // namespace ost::dsl

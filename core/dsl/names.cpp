@@ -14,10 +14,22 @@ namespace {
 
 using LongName = std::pair<std::string_view, DType>;
 constexpr auto kLongNames = std::to_array<LongName>({
-    {"int8", DType::i8},     {"int16", DType::i16},    {"int32", DType::i32},     {"int64", DType::i64},
-    {"uint8", DType::u8},    {"uint16", DType::u16},   {"uint32", DType::u32},    {"uint64", DType::u64},
-    {"float16", DType::f16}, {"float32", DType::f32},  {"float64", DType::f64},   {"bfloat16", DType::bf16},
-    {"half", DType::f16},    {"float", DType::f32},    {"double", DType::f64},    {"int", DType::i64},
+    {"int8", DType::i8},
+    {"int16", DType::i16},
+    {"int32", DType::i32},
+    {"int64", DType::i64},
+    {"uint8", DType::u8},
+    {"uint16", DType::u16},
+    {"uint32", DType::u32},
+    {"uint64", DType::u64},
+    {"float16", DType::f16},
+    {"float32", DType::f32},
+    {"float64", DType::f64},
+    {"bfloat16", DType::bf16},
+    {"half", DType::f16},
+    {"float", DType::f32},
+    {"double", DType::f64},
+    {"int", DType::i64},
 });
 
 // Collects names in order of first use, leaving out those that an earlier statement defines.
@@ -73,9 +85,12 @@ std::optional<Value> constant_named(std::string_view name) {
 }
 
 bool is_name(std::string_view text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || digit(c); });
+  return !text.empty() && letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || digit(c); });
 }
 
 Result<std::vector<std::string>> free_names(std::string_view expression) {

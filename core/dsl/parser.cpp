@@ -10,9 +10,11 @@
 namespace ost::dsl {
 namespace {
 
-constexpr size_t kMaxDepth = 200;  // of brackets and prefixes: bounds the stack here and in the emitter
+constexpr size_t kMaxDepth =
+    200;  // of brackets and prefixes: bounds the stack here and in the emitter
 
-// Binary operators from loosest to tightest; all chain from left to right. ** is apart, it binds to the right.
+// Binary operators from loosest to tightest; all chain from left to right. ** is apart, it binds to
+// the right.
 using Level = std::span<const std::string_view>;
 constexpr std::string_view kCompare[] = {"==", "!=", "<=", ">=", "<", ">"};
 constexpr std::string_view kOr[] = {"|"};
@@ -35,7 +37,8 @@ ExprPtr make(Expr::Kind kind, size_t position, std::string_view text = {}) {
 
 class Parser {
  public:
-  Parser(const Source& source, std::vector<Token> tokens) : source_(source), tokens_(std::move(tokens)) {}
+  Parser(const Source& source, std::vector<Token> tokens)
+      : source_(source), tokens_(std::move(tokens)) {}
 
   Result<std::vector<Statement>> program() {
     std::vector<Statement> statements;
@@ -43,7 +46,8 @@ class Parser {
       OST_TRY_ASSIGN(Statement statement, this->statement());
       statements.push_back(std::move(statement));
       if (peek().kind == Token::Kind::end) break;
-      if (peek().kind != Token::Kind::line_end) return unexpected("an operator or the end of the expression");
+      if (peek().kind != Token::Kind::line_end)
+        return unexpected("an operator or the end of the expression");
       ++at_;
     }
     if (statements.empty()) return source_.fail(source_.text().size(), "the expression is empty");
@@ -51,7 +55,9 @@ class Parser {
   }
 
  private:
-  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  const Token& peek(size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
   bool accept(std::string_view symbol) {
     if (!peek().is(symbol)) return false;
     ++at_;
@@ -62,11 +68,13 @@ class Parser {
     const Token& token = peek();
     if (token.kind == Token::Kind::end || token.kind == Token::Kind::line_end) {
       if (!open_.empty())
-        return source_.fail(open_.back().position, "'{}' is never closed; wanted {}", open_.back().text, wanted);
+        return source_.fail(open_.back().position, "'{}' is never closed; wanted {}",
+                            open_.back().text, wanted);
       return source_.fail(token.position, "the expression ends here; wanted {}", wanted);
     }
     if (token.text == "=")
-      return source_.fail(token.position, "unexpected '='; wanted {} (a comparison is written '==')", wanted);
+      return source_.fail(token.position,
+                          "unexpected '='; wanted {} (a comparison is written '==')", wanted);
     return source_.fail(token.position, "unexpected '{}'; wanted {}", token.text, wanted);
   }
 
@@ -97,7 +105,9 @@ class Parser {
     tuple->args.push_back(std::move(first));
     while (accept(",")) {
       const Token::Kind kind = peek().kind;
-      if (kind == Token::Kind::end || kind == Token::Kind::line_end || peek().is(")") || peek().is("]")) break;
+      if (kind == Token::Kind::end || kind == Token::Kind::line_end || peek().is(")") ||
+          peek().is("]"))
+        break;
       OST_TRY_ASSIGN(ExprPtr next, expression());
       tuple->args.push_back(std::move(next));
     }
@@ -105,7 +115,9 @@ class Parser {
   }
 
   Parsed expression() {
-    if (depth_ >= kMaxDepth) return source_.fail(peek().position, "the expression nests deeper than {}; name a part of it", kMaxDepth);
+    if (depth_ >= kMaxDepth)
+      return source_.fail(peek().position, "the expression nests deeper than {}; name a part of it",
+                          kMaxDepth);
     ++depth_;
     Parsed result = binary(0);
     --depth_;
@@ -113,7 +125,8 @@ class Parser {
   }
 
   bool at_operator(Level level) const {
-    return peek().kind == Token::Kind::symbol && std::find(level.begin(), level.end(), peek().text) != level.end();
+    return peek().kind == Token::Kind::symbol &&
+           std::find(level.begin(), level.end(), peek().text) != level.end();
   }
 
   Parsed binary(size_t level) {
@@ -136,7 +149,9 @@ class Parser {
   // Prefix operators bind looser than ** on their right and tighter than * and /.
   Parsed prefix() {
     if (!peek().is("-") && !peek().is("+") && !peek().is("~")) return power();
-    if (depth_ >= kMaxDepth) return source_.fail(peek().position, "the expression nests deeper than {}; name a part of it", kMaxDepth);
+    if (depth_ >= kMaxDepth)
+      return source_.fail(peek().position, "the expression nests deeper than {}; name a part of it",
+                          kMaxDepth);
     ExprPtr expr = make(Expr::Kind::prefix, peek().position, peek().text);
     ++at_;
     ++depth_;
@@ -153,7 +168,9 @@ class Parser {
     ExprPtr chain = make(Expr::Kind::chain, base->position);
     chain->ops.push_back({peek().text, peek().position});
     ++at_;
-    if (depth_ >= kMaxDepth) return source_.fail(peek().position, "the expression nests deeper than {}; name a part of it", kMaxDepth);
+    if (depth_ >= kMaxDepth)
+      return source_.fail(peek().position, "the expression nests deeper than {}; name a part of it",
+                          kMaxDepth);
     ++depth_;
     Parsed exponent = prefix();  // binds to the right: a ** b ** c is a ** (b ** c)
     --depth_;
@@ -166,7 +183,9 @@ class Parser {
   Parsed postfix() {
     OST_TRY_ASSIGN(ExprPtr expr, atom());
     for (size_t depth = depth_;; ++depth) {
-      if (depth >= kMaxDepth) return source_.fail(peek().position, "the expression nests deeper than {}; name a part of it", kMaxDepth);
+      if (depth >= kMaxDepth)
+        return source_.fail(peek().position,
+                            "the expression nests deeper than {}; name a part of it", kMaxDepth);
       if (peek().is("[")) {
         OST_TRY_ASSIGN(expr, subscript(std::move(expr)));
       } else if (peek().is(".")) {
@@ -183,7 +202,8 @@ class Parser {
     if (peek().kind != Token::Kind::name) return unexpected("the name of an attribute or function");
     const Token name = peek();
     ++at_;
-    ExprPtr expr = make(peek().is("(") ? Expr::Kind::call : Expr::Kind::attribute, name.position, name.text);
+    ExprPtr expr =
+        make(peek().is("(") ? Expr::Kind::call : Expr::Kind::attribute, name.position, name.text);
     expr->args.push_back(std::move(object));
     if (expr->kind == Expr::Kind::call) OST_TRY(arguments(*expr));
     return expr;
@@ -209,7 +229,9 @@ class Parser {
       item.kind = Expr::Item::Kind::ellipsis;
       return item;
     }
-    const auto part_follows = [this] { return !peek().is(":") && !peek().is(",") && !peek().is("]"); };
+    const auto part_follows = [this] {
+      return !peek().is(":") && !peek().is(",") && !peek().is("]");
+    };
     if (!peek().is(":")) {
       OST_TRY_ASSIGN(item.index, expression());
       if (!peek().is(":")) return item;
@@ -235,7 +257,8 @@ class Parser {
         OST_TRY_ASSIGN(keyword.value, expression());
         call.keywords.push_back(std::move(keyword));
       } else {
-        if (!call.keywords.empty()) return source_.fail(peek().position, "a positional argument after a keyword");
+        if (!call.keywords.empty())
+          return source_.fail(peek().position, "a positional argument after a keyword");
         OST_TRY_ASSIGN(ExprPtr value, expression());
         call.args.push_back(std::move(value));
       }
@@ -250,7 +273,9 @@ class Parser {
       case Token::Kind::integer:
       case Token::Kind::real: {
         ++at_;
-        ExprPtr expr = make(token.kind == Token::Kind::integer ? Expr::Kind::integer : Expr::Kind::real, token.position, token.text);
+        ExprPtr expr =
+            make(token.kind == Token::Kind::integer ? Expr::Kind::integer : Expr::Kind::real,
+                 token.position, token.text);
         expr->integer = token.integer;
         expr->real = token.real;
         return expr;

@@ -19,7 +19,8 @@ size_t characters(std::string_view text) {
 Error Source::error(size_t position, std::string_view message) const {
   position = std::min(position, text_.size());
   const std::string_view before = text_.substr(0, position);
-  const size_t line_number = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  const size_t line_number =
+      1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
   const size_t begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
   std::string_view line = text_.substr(begin, text_.find('\n', begin) - begin);
   const size_t column = characters(before.substr(begin));
@@ -37,11 +38,12 @@ Error Source::error(size_t position, std::string_view message) const {
   size_t length = std::min(line.size(), offset + kWindow / 2);
   while (length < line.size() && !starts_character(line[length])) ++length;
   std::string shown{line.substr(0, length)};
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   const size_t caret = left.size() + characters(line.substr(0, offset));
   return Error{OST_INVALID_ARGUMENT,
-               fmt::format("dsl: {}:{}: {}\n  {}{}{}\n  {}^", line_number, column + 1, message, left, shown,
-                           length < line.size() ? "..." : "", std::string(caret, ' ')),
+               fmt::format("dsl: {}:{}: {}\n  {}{}{}\n  {}^", line_number, column + 1, message,
+                           left, shown, length < line.size() ? "..." : "", std::string(caret, ' ')),
                0, 0, 0};
 }
 

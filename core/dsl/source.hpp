@@ -18,7 +18,8 @@ class Source {
   Error error(size_t position, std::string_view message) const;
 
   template <typename... Args>
-  std::unexpected<Error> fail(size_t position, fmt::format_string<Args...> format, Args&&... args) const {
+  std::unexpected<Error> fail(size_t position, fmt::format_string<Args...> format,
+                              Args&&... args) const {
     return std::unexpected(error(position, fmt::format(format, std::forward<Args>(args)...)));
   }
 

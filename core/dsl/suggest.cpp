@@ -1,4 +1,5 @@
-// Distance is Damerau-Levenshtein's restricted form (insert, delete, replace, swap neighbours), case ignored.
+// Distance is Damerau-Levenshtein's restricted form (insert, delete, replace, swap neighbours),
+// case ignored.
 #include "core/dsl/suggest.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ size_t distance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const bool same = lower(a[i - 1]) == lower(b[j - 1]);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+          lower(a[i - 2]) == lower(b[j - 1]))
         row[j] = std::min(row[j], before[j - 2] + 1);
     }
     before.swap(last);

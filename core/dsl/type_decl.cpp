@@ -15,13 +15,16 @@ std::string_view trim(std::string_view text) {
 }
 
 template <typename... Args>
-std::unexpected<Error> bad(std::string_view text, fmt::format_string<Args...> format, Args&&... args) {
-  return fail(OST_INVALID_ARGUMENT, "type '{}': {}", text, fmt::format(format, std::forward<Args>(args)...));
+std::unexpected<Error> bad(std::string_view text, fmt::format_string<Args...> format,
+                           Args&&... args) {
+  return fail(OST_INVALID_ARGUMENT, "type '{}': {}", text,
+              fmt::format(format, std::forward<Args>(args)...));
 }
 
 class TypeReader {
  public:
-  TypeReader(std::string_view text, std::span<const Var> known) : text_(text), vars_(known.begin(), known.end()) {}
+  TypeReader(std::string_view text, std::span<const Var> known)
+      : text_(text), vars_(known.begin(), known.end()) {}
 
   Result<TypeDecl> run() {
     std::string_view sizes = trim(text_);
@@ -50,7 +53,10 @@ class TypeReader {
     }
     if (!name.empty()) {
       const auto type = dtype_named(name);
-      if (!type) return bad(text_, "unknown dtype '{}'; wanted one of bool, i8..i64, u8..u64, f16, bf16, f32, f64", name);
+      if (!type)
+        return bad(text_,
+                   "unknown dtype '{}'; wanted one of bool, i8..i64, u8..u64, f16, bf16, f32, f64",
+                   name);
       decl_.dtype = *type;
     }
     if (sizes.back() != ']') return bad(text_, "wanted ']' at the end");
@@ -85,7 +91,8 @@ class TypeReader {
     }
     auto size = Sym::parse(part, vars_);
     if (!size) return bad(text_, "size '{}': {}", part, size.error().message);
-    if (!size->is_valid() || size->lower() < 0) return bad(text_, "size '{}' may be negative; wanted 0 or more", part);
+    if (!size->is_valid() || size->lower() < 0)
+      return bad(text_, "size '{}' may be negative; wanted 0 or more", part);
     decl_.shape.push_back(*size);
     return {};
   }
@@ -95,17 +102,21 @@ class TypeReader {
     var.name = trim(part.substr(0, colon));
     const std::string_view range = trim(part.substr(colon + 1));
     const size_t dots = range.find("..");
-    if (!is_name(var.name)) return bad(text_, "'{}' is not a name that a variable can have", var.name);
+    if (!is_name(var.name))
+      return bad(text_, "'{}' is not a name that a variable can have", var.name);
     if (dots == std::string_view::npos) return bad(text_, "'{}': wanted NAME:MIN..MAX", part);
     OST_TRY_ASSIGN(var.min, integer(part, trim(range.substr(0, dots))));
     OST_TRY_ASSIGN(var.max, integer(part, trim(range.substr(dots + 2))));
-    if (var.min < 0 || var.min > var.max) return bad(text_, "'{}': bounds {}..{}; wanted 0 <= MIN <= MAX", part, var.min, var.max);
-    const auto same = std::find_if(vars_.begin(), vars_.end(), [&](const Var& v) { return v.name == var.name; });
+    if (var.min < 0 || var.min > var.max)
+      return bad(text_, "'{}': bounds {}..{}; wanted 0 <= MIN <= MAX", part, var.min, var.max);
+    const auto same =
+        std::find_if(vars_.begin(), vars_.end(), [&](const Var& v) { return v.name == var.name; });
     if (same == vars_.end()) {
       vars_.push_back(var);
       decl_.vars.push_back(var);
     } else if (*same != var) {
-      return bad(text_, "variable '{}' is declared as {}..{} and as {}..{}", var.name, same->min, same->max, var.min, var.max);
+      return bad(text_, "variable '{}' is declared as {}..{} and as {}..{}", var.name, same->min,
+                 same->max, var.min, var.max);
     }
     return var;
   }
@@ -117,6 +128,8 @@ class TypeReader {
 
 }  // namespace
 
-Result<TypeDecl> parse_type(std::string_view text, std::span<const Var> known) { return TypeReader(text, known).run(); }
+Result<TypeDecl> parse_type(std::string_view text, std::span<const Var> known) {
+  return TypeReader(text, known).run();
+}
 
 }  // namespace ost::dsl

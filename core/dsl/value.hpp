@@ -1,4 +1,5 @@
-// What an expression evaluates to while the graph is built: a tensor, or something that only parameterises operations.
+// What an expression evaluates to while the graph is built: a tensor, or something that only
+// parameterises operations.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,8 @@
 
 namespace ost::dsl {
 
-// `weak`: computed from Python-like scalars only, so that its type gives way to a tensor's (NEP 50).
+// `weak`: computed from Python-like scalars only, so that its type gives way to a tensor's (NEP
+// 50).
 struct Tensor {
   ir::NodeId id = 0;
   bool weak = false;

@@ -1,4 +1,5 @@
-// What the builders of core/ir/ops.hpp share: axis numbers, node making, error text. Not for other layers.
+// What the builders of core/ir/ops.hpp share: axis numbers, node making, error text. Not for other
+// layers.
 #pragma once
 
 #include "core/ir/infer.hpp"
@@ -7,8 +8,10 @@
 namespace ost::ir::detail {
 
 template <typename... Args>
-std::unexpected<Error> bad(std::string_view what, fmt::format_string<Args...> format, Args&&... args) {
-  return fail(OST_INVALID_ARGUMENT, "{}: {}", what, fmt::format(format, std::forward<Args>(args)...));
+std::unexpected<Error> bad(std::string_view what, fmt::format_string<Args...> format,
+                           Args&&... args) {
+  return fail(OST_INVALID_ARGUMENT, "{}: {}", what,
+              fmt::format(format, std::forward<Args>(args)...));
 }
 
 inline const Shape& shape_of(const Graph& g, NodeId x) { return g.node(x).shape; }
@@ -22,7 +25,8 @@ Node1 make(Graph& g, Op op, std::vector<NodeId> inputs, std::vector<int64_t> int
 Result<size_t> axis_of(std::string_view what, const Graph& g, NodeId x, int64_t axis);
 Result<size_t> axis_of(std::string_view what, size_t rank, int64_t axis);
 // Ascending and distinct; none given means all.
-Result<std::vector<int64_t>> axes_of(std::string_view what, const Graph& g, NodeId x, std::vector<int64_t> axes);
+Result<std::vector<int64_t>> axes_of(std::string_view what, const Graph& g, NodeId x,
+                                     std::vector<int64_t> axes);
 
 // The size as a graph value of `type`: a constant, or the bound value of the expression.
 Node1 size_value(Graph& g, Sym size, DType type);

@@ -40,19 +40,21 @@ size_t hash_of(const Node& node) {
 
 Result<> check_literal(const Input& input) {
   if (!input.data) {
-    if (input.kind == InputKind::constant) return fail(OST_INVALID_ARGUMENT, "input '{}': a constant without data", input.name);
+    if (input.kind == InputKind::constant)
+      return fail(OST_INVALID_ARGUMENT, "input '{}': a constant without data", input.name);
     return {};
   }
   const Literal& data = *input.data;
   const Shape shape(data.shape.begin(), data.shape.end());
   if (data.dtype != input.dtype || shape != input.shape)
-    return fail(OST_INVALID_ARGUMENT, "input '{}': the data is {}, wanted {}", input.name, type_string(data.dtype, shape),
-                type_string(input.dtype, input.shape));
+    return fail(OST_INVALID_ARGUMENT, "input '{}': the data is {}, wanted {}", input.name,
+                type_string(data.dtype, shape), type_string(input.dtype, input.shape));
   const auto count = numel(shape).constant();
-  if (!count || *count < 0 || static_cast<uint64_t>(*count) != data.bytes.size() / size_of(data.dtype) ||
+  if (!count || *count < 0 ||
+      static_cast<uint64_t>(*count) != data.bytes.size() / size_of(data.dtype) ||
       data.bytes.size() % size_of(data.dtype) != 0)
-    return fail(OST_INVALID_ARGUMENT, "input '{}': the data has {} bytes, which does not fit {}", input.name,
-                data.bytes.size(), type_string(data.dtype, shape));
+    return fail(OST_INVALID_ARGUMENT, "input '{}': the data has {} bytes, which does not fit {}",
+                input.name, data.bytes.size(), type_string(data.dtype, shape));
   return {};
 }
 
@@ -60,7 +62,8 @@ Result<> check_literal(const Input& input) {
 
 Result<NodeId> Graph::add_input(Input input) {
   if (!is_valid(input.dtype))
-    return fail(OST_INVALID_ARGUMENT, "input '{}': dtype number {} is unknown", input.name, static_cast<int>(input.dtype));
+    return fail(OST_INVALID_ARGUMENT, "input '{}': dtype number {} is unknown", input.name,
+                static_cast<int>(input.dtype));
   if (input.kind == InputKind::argument && input.data)
     return fail(OST_INVALID_ARGUMENT, "input '{}': an argument has no data of its own", input.name);
   OST_TRY(check_literal(input));
@@ -89,7 +92,9 @@ Result<NodeId> Graph::add(Node node) {
   return id;
 }
 
-void Graph::add_output(std::string name, NodeId node) { outputs_.push_back({std::move(name), node}); }
+void Graph::add_output(std::string name, NodeId node) {
+  outputs_.push_back({std::move(name), node});
+}
 
 Result<std::vector<Var>> Graph::vars() const {
   std::map<std::string, Var, std::less<>> all;
@@ -100,7 +105,8 @@ Result<std::vector<Var>> Graph::vars() const {
     for (const auto& [name, var] : found) {
       const auto [it, is_new] = all.emplace(name, var);
       if (!is_new && it->second != var)
-        return fail(OST_INVALID_ARGUMENT, "variable '{}' has two bounds, {}..{} and {}..{}; wanted one", name,
+        return fail(OST_INVALID_ARGUMENT,
+                    "variable '{}' has two bounds, {}..{} and {}..{}; wanted one", name,
                     it->second.min, it->second.max, var.min, var.max);
     }
     return {};

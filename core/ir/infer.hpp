@@ -1,5 +1,6 @@
-// What each operation demands of its operands and attributes, and what type and shape its result has. One function a
-// family of operations; Graph::add() and verify() both go through infer(), so the rules exist once.
+// What each operation demands of its operands and attributes, and what type and shape its result
+// has. One function a family of operations; Graph::add() and verify() both go through infer(), so
+// the rules exist once.
 #pragma once
 
 #include "core/ir/graph.hpp"
@@ -11,8 +12,8 @@ Result<> infer(const Graph& graph, Node& node);
 
 namespace detail {
 
-// One node under examination. The functions below read operands through it and report through it, so that every message
-// starts with the operation's name.
+// One node under examination. The functions below read operands through it and report through it,
+// so that every message starts with the operation's name.
 struct Check {
   const Graph& graph;
   Node& node;
@@ -22,7 +23,8 @@ struct Check {
 
   template <typename... Args>
   std::unexpected<Error> error(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(OST_INVALID_ARGUMENT, "{}: {}", name_of(node.op), fmt::format(format, std::forward<Args>(args)...));
+    return fail(OST_INVALID_ARGUMENT, "{}: {}", name_of(node.op),
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   // How many attributes the node must have.

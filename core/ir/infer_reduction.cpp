@@ -1,5 +1,5 @@
-// Reductions, and where their order tag is decided: float sums and products over axes that contain the last one are
-// `tree`, over other axes `blk256`; everything else has no order (numerics §4.1).
+// Reductions, and where their order tag is decided: float sums and products over axes that contain
+// the last one are `tree`, over other axes `blk256`; everything else has no order (numerics §4.1).
 #include <algorithm>
 
 #include "core/ir/infer.hpp"
@@ -15,8 +15,10 @@ bool has_identity(Op op) { return op != Op::max && op != Op::min && !is_arg(op);
 Result<> check_type(const Check& c) {
   const DType t = c.in(0).dtype;
   const bool bits = c.node.op >= Op::bit_and_reduce && c.node.op <= Op::bit_xor_reduce;
-  if (bits && is_float(t)) return c.error("operand is {}, wanted bool or an integer type", c.type(0));
-  if (!bits && t == DType::boolean) return c.error("operand is {}, wanted an integer or float type", c.type(0));
+  if (bits && is_float(t))
+    return c.error("operand is {}, wanted bool or an integer type", c.type(0));
+  if (!bits && t == DType::boolean)
+    return c.error("operand is {}, wanted an integer or float type", c.type(0));
   return {};
 }
 
@@ -25,7 +27,8 @@ Result<> check_axes(const Check& c) {
   for (size_t i = 0; i < c.node.ints.size(); ++i) {
     const int64_t axis = c.node.ints[i];
     if (axis < 0 || axis >= rank || (i > 0 && axis <= c.node.ints[i - 1]))
-      return c.error("axes ({}) must be ascending axes of {}", fmt::join(c.node.ints, ", "), c.type(0));
+      return c.error("axes ({}) must be ascending axes of {}", fmt::join(c.node.ints, ", "),
+                     c.type(0));
   }
   if (is_arg(c.node.op)) return c.want_ints(1);
   return {};
@@ -59,7 +62,8 @@ Result<> infer_reduction(const Check& c) {
     result[axis] = 1;
   }
   if (!has_identity(c.node.op) && count == Sym(0) && !(numel(result) == Sym(0)))
-    return c.error("over no elements: axes ({}) of {} are empty, and it has no identity", fmt::join(c.node.ints, ", "), c.type(0));
+    return c.error("over no elements: axes ({}) of {} are empty, and it has no identity",
+                   fmt::join(c.node.ints, ", "), c.type(0));
   OST_TRY(set_order(c));
   c.node.dtype = is_arg(c.node.op) ? DType::i64 : c.in(0).dtype;
   return c.set_shape(std::move(result));

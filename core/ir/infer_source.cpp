@@ -15,7 +15,8 @@ Result<> infer_input(const Check& c) {
 Result<> infer_full(const Check& c) {
   const uint32_t width = bits_of(c.node.dtype);
   const uint64_t limit = c.node.dtype == DType::boolean ? 1 : ~uint64_t{0} >> (64 - width);
-  if (c.node.bits > limit) return c.error("the value {:#x} does not fit into {}", c.node.bits, name_of(c.node.dtype));
+  if (c.node.bits > limit)
+    return c.error("the value {:#x} does not fit into {}", c.node.bits, name_of(c.node.dtype));
   return {};
 }
 
@@ -32,13 +33,17 @@ Result<> infer_iota(const Check& c) {
 
 Result<> infer_source(const Check& c) {
   switch (c.node.op) {
-    case Op::input: return infer_input(c);
-    case Op::full: return infer_full(c);
-    case Op::iota: return infer_iota(c);
+    case Op::input:
+      return infer_input(c);
+    case Op::full:
+      return infer_full(c);
+    case Op::iota:
+      return infer_iota(c);
     default:  // size
       OST_TRY(c.want_syms(1));
       c.node.dtype = DType::i64;
-      if (!c.node.shape.empty()) return c.error("the shape given is {}, wanted a scalar", to_string(c.node.shape));
+      if (!c.node.shape.empty())
+        return c.error("the shape given is {}, wanted a scalar", to_string(c.node.shape));
       return {};
   }
 }

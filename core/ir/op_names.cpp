@@ -81,7 +81,8 @@ constexpr auto kNames = std::to_array<std::pair<Op, std::string_view>>({
     {Op::copy, "copy"},
 });
 
-// The table is indexed by the enumerator's value, so an operation that is added must be added here too.
+// The table is indexed by the enumerator's value, so an operation that is added must be added here
+// too.
 constexpr bool in_order() {
   for (size_t i = 0; i < kNames.size(); ++i)
     if (static_cast<size_t>(kNames[i].first) != i) return false;
@@ -101,9 +102,12 @@ std::optional<Op> op_from_name(std::string_view name) {
 
 std::string_view name_of(InputKind kind) {
   switch (kind) {
-    case InputKind::argument: return "argument";
-    case InputKind::state: return "state";
-    case InputKind::constant: return "constant";
+    case InputKind::argument:
+      return "argument";
+    case InputKind::state:
+      return "state";
+    case InputKind::constant:
+      return "constant";
   }
   return "unknown";
 }

@@ -1,5 +1,5 @@
-// Softmax and normalisations as the graphs that define them (docs/numerics.md). Halves and integers compute in f32; the
-// result is rounded once to the operand's type.
+// Softmax and normalisations as the graphs that define them (docs/numerics.md). Halves and integers
+// compute in f32; the result is rounded once to the operand's type.
 #include "core/ir/build.hpp"
 
 namespace ost::ir {
@@ -73,7 +73,8 @@ Node1 log_softmax(Graph& g, NodeId x, int64_t axis) {
   return back_to(g, y, x);
 }
 
-// m = max where finite, else 0; y = m + log(sum(exp(x - m))): rows of -inf give -inf, a +inf gives +inf.
+// m = max where finite, else 0; y = m + log(sum(exp(x - m))): rows of -inf give -inf, a +inf gives
+// +inf.
 Node1 logsumexp(Graph& g, NodeId x, int64_t axis, bool keepdims) {
   OST_TRY_ASSIGN(const Row row, row_of(g, "logsumexp", x, axis));
   OST_NODE(top, row_max(g, row));
@@ -95,7 +96,8 @@ Node1 logsumexp(Graph& g, NodeId x, int64_t axis, bool keepdims) {
 
 namespace {
 
-// Sum of squares along the last axis, kept as 1: a contraction of each row with itself, one fma an element, tree order.
+// Sum of squares along the last axis, kept as 1: a contraction of each row with itself, one fma an
+// element, tree order.
 Node1 squares(Graph& g, NodeId x) {
   Shape rows = shape_of(g, x);
   rows.insert(rows.end() - 1, Sym(1));
@@ -118,7 +120,8 @@ Node1 inverse_deviation(Graph& g, NodeId s, Sym n, double eps) {
 }
 
 Result<NodeId> row_operand(std::string_view what, const Graph& g, NodeId x) {
-  if (rank_of(g, x) == 0) return bad(what, "operand is {}, wanted rank 1 or more", type_string(g, x));
+  if (rank_of(g, x) == 0)
+    return bad(what, "operand is {}, wanted rank 1 or more", type_string(g, x));
   return x;
 }
 
@@ -126,14 +129,17 @@ Result<NodeId> row_operand(std::string_view what, const Graph& g, NodeId x) {
 Node1 parameter(Graph& g, std::string_view what, std::string_view name, NodeId p, NodeId x) {
   OST_NODE(typed, cast(g, p, dtype_of(g, x)));
   auto wide = broadcast_to(g, typed, shape_of(g, x));
-  if (!wide) return bad(what, "{} is {}, which does not broadcast to {}", name, type_string(g, p), type_string(g, x));
+  if (!wide)
+    return bad(what, "{} is {}, which does not broadcast to {}", name, type_string(g, p),
+               type_string(g, x));
   return wide;
 }
 
 }  // namespace
 
 // mean = sum(x)/n, d = x - mean, r = rsqrt(sum(d d)/n + eps), y = fma(d r, gamma, beta).
-Node1 layernorm(Graph& g, NodeId x, std::optional<NodeId> gamma, std::optional<NodeId> beta, double eps) {
+Node1 layernorm(Graph& g, NodeId x, std::optional<NodeId> gamma, std::optional<NodeId> beta,
+                double eps) {
   OST_TRY(row_operand("layernorm", g, x));
   const Sym n = shape_of(g, x).back();
   OST_NODE(wide, cast(g, x, compute_type(dtype_of(g, x))));

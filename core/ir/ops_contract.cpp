@@ -1,5 +1,6 @@
-// Matrix products, and with them the choice of their order tag: `tree` where both operands contract their last axis and
-// one of them is a single row, `blk256` otherwise. The choice looks at logical axes, never at values or layout.
+// Matrix products, and with them the choice of their order tag: `tree` where both operands contract
+// their last axis and one of them is a single row, `blk256` otherwise. The choice looks at logical
+// axes, never at values or layout.
 #include <algorithm>
 
 #include "core/ir/build.hpp"
@@ -32,25 +33,31 @@ Node1 contract(Graph& g, NodeId a, NodeId b, Order order, Shape result, Types ty
   return cast(g, shaped, types.result);
 }
 
-Shape leading(const Shape& shape, size_t drop) { return Shape(shape.begin(), shape.end() - static_cast<ptrdiff_t>(drop)); }
+Shape leading(const Shape& shape, size_t drop) {
+  return Shape(shape.begin(), shape.end() - static_cast<ptrdiff_t>(drop));
+}
 
 std::unexpected<Error> inner_mismatch(std::string_view what, const Graph& g, NodeId a, NodeId b) {
   const Shape& y = shape_of(g, b);
   const bool vector = y.size() == 1;
-  return bad(what, "inner sizes differ: a is {}, b is {}; wanted a's last axis ({}) to equal b's {} ({})", type_string(g, a),
-             type_string(g, b), shape_of(g, a).back().str(), vector ? "only axis" : "second-last",
-             (vector ? y[0] : y[y.size() - 2]).str());
+  return bad(what,
+             "inner sizes differ: a is {}, b is {}; wanted a's last axis ({}) to equal b's {} ({})",
+             type_string(g, a), type_string(g, b), shape_of(g, a).back().str(),
+             vector ? "only axis" : "second-last", (vector ? y[0] : y[y.size() - 2]).str());
 }
 
 Result<> check_product(std::string_view what, const Graph& g, NodeId a, NodeId b) {
   if (rank_of(g, a) == 0 || rank_of(g, b) == 0)
-    return bad(what, "a is {}, b is {}; wanted rank 1 or more, use * for scalars", type_string(g, a), type_string(g, b));
+    return bad(what, "a is {}, b is {}; wanted rank 1 or more, use * for scalars",
+               type_string(g, a), type_string(g, b));
   const Shape& y = shape_of(g, b);
-  if (!(shape_of(g, a).back() == y[y.size() == 1 ? 0 : y.size() - 2])) return inner_mismatch(what, g, a, b);
+  if (!(shape_of(g, a).back() == y[y.size() == 1 ? 0 : y.size() - 2]))
+    return inner_mismatch(what, g, a, b);
   return {};
 }
 
-// a[..., K] with all leading axes as rows against b[N, K]. The result's shape is a's leading axes and then `tail`.
+// a[..., K] with all leading axes as rows against b[N, K]. The result's shape is a's leading axes
+// and then `tail`.
 Node1 rows_product(Graph& g, NodeId a, NodeId b, Order order, const Shape& tail, Types types) {
   Shape result = leading(shape_of(g, a), 1);
   const Sym rows = numel(result);
@@ -88,7 +95,8 @@ Node1 matmul(Graph& g, NodeId a, NodeId b, std::optional<DType> acc) {
   OST_TRY(check_product("matmul", g, a, b));
   const Types types = product_types(promote(dtype_of(g, a), dtype_of(g, b)), acc);
   if (types.compute == DType::boolean || is_half(types.compute))
-    return bad("matmul", "accumulator type {}; wanted an integer type, f32 or f64", name_of(types.compute));
+    return bad("matmul", "accumulator type {}; wanted an integer type, f32 or f64",
+               name_of(types.compute));
   OST_TRY_ASSIGN(const Pair pair, cast_both(g, a, b, types.compute));
   const Shape& y = shape_of(g, pair.b);
   if (y.size() == 1) {  // both contract their last axis and N = 1
@@ -125,16 +133,20 @@ Node1 dot(Graph& g, NodeId a, NodeId b) {
 
 Node1 linear(Graph& g, NodeId x, NodeId weight, std::optional<NodeId> bias) {
   if (rank_of(g, weight) != 2 || rank_of(g, x) == 0)
-    return bad("linear", "x is {}, the weight is {}; wanted x[..., K] and weight[N, K]", type_string(g, x), type_string(g, weight));
+    return bad("linear", "x is {}, the weight is {}; wanted x[..., K] and weight[N, K]",
+               type_string(g, x), type_string(g, weight));
   const Shape w = shape_of(g, weight);
   if (!(shape_of(g, x).back() == w[1]))
-    return bad("linear", "inner sizes differ: x is {}, the weight is {}; wanted x's last axis ({}) to equal the weight's ({})",
+    return bad("linear",
+               "inner sizes differ: x is {}, the weight is {}; wanted x's last axis ({}) to equal "
+               "the weight's ({})",
                type_string(g, x), type_string(g, weight), shape_of(g, x).back().str(), w[1].str());
   const DType type = promote(dtype_of(g, x), dtype_of(g, weight));
   const Types types = product_types(type, {});
   OST_TRY_ASSIGN(const Pair pair, cast_both(g, x, weight, types.compute));
   const bool single = numel(leading(shape_of(g, x), 1)) == Sym(1) || w[0] == Sym(1);
-  OST_NODE(product, rows_product(g, pair.a, pair.b, single ? Order::tree : Order::blk256, {w[0]}, types));
+  OST_NODE(product,
+           rows_product(g, pair.a, pair.b, single ? Order::tree : Order::blk256, {w[0]}, types));
   if (!bias) return product;
   auto sum = binary(g, Op::add, product, *bias);
   if (!sum) return std::unexpected(sum.error().in("linear: bias"));

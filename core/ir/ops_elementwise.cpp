@@ -9,9 +9,13 @@ using namespace detail;
 namespace {
 
 // Rounding an integer is the integer.
-bool rounds(Op op) { return op == Op::floor || op == Op::ceil || op == Op::trunc || op == Op::round; }
+bool rounds(Op op) {
+  return op == Op::floor || op == Op::ceil || op == Op::trunc || op == Op::round;
+}
 
-bool takes_integers(Op op) { return op == Op::neg || op == Op::abs || op == Op::sign || op == Op::relu; }
+bool takes_integers(Op op) {
+  return op == Op::neg || op == Op::abs || op == Op::sign || op == Op::relu;
+}
 
 Node1 scalar_int(Graph& g, NodeId like, int64_t value) {
   OST_NODE(id, full_int(g, dtype_of(g, like), {}, value));
@@ -33,7 +37,9 @@ Node1 int_power(Graph& g, NodeId x, int64_t exponent) {
   NodeId square = x;
   for (int64_t rest = exponent; rest > 0; rest >>= 1) {
     if (rest & 1) {
-      OST_TRY_ASSIGN(result, rest == exponent && exponent == 1 ? Node1(x) : make(g, Op::mul, {result, square}));
+      OST_TRY_ASSIGN(result, rest == exponent && exponent == 1
+                                 ? Node1(x)
+                                 : make(g, Op::mul, {result, square}));
     }
     if (rest > 1) {
       OST_TRY_ASSIGN(square, make(g, Op::mul, {square, square}));
@@ -42,7 +48,8 @@ Node1 int_power(Graph& g, NodeId x, int64_t exponent) {
   return result;
 }
 
-// Integers take a constant exponent of at least 0. x ** 2 of floats is x * x, which is the exact definition rounded once.
+// Integers take a constant exponent of at least 0. x ** 2 of floats is x * x, which is the exact
+// definition rounded once.
 Node1 power(Graph& g, NodeId a, NodeId b) {
   const auto exponent = constant_int(g, b);
   OST_TRY_ASSIGN(Pair pair, match(g, "pow", a, b));
@@ -52,9 +59,12 @@ Node1 power(Graph& g, NodeId a, NodeId b) {
     return make(g, Op::pow, {pair.a, pair.b});
   }
   if (!exponent || *exponent < 0)
-    return bad("pow", "{} to the power of {}: integers take only a constant exponent of at least 0; cast one operand to a float",
+    return bad("pow",
+               "{} to the power of {}: integers take only a constant exponent of at least 0; cast "
+               "one operand to a float",
                type_string(g, a), exponent ? fmt::format("{}", *exponent) : type_string(g, b));
-  if (type == DType::boolean) return bad("pow", "operand is {}, wanted an integer or float type", type_string(g, a));
+  if (type == DType::boolean)
+    return bad("pow", "operand is {}, wanted an integer or float type", type_string(g, a));
   return int_power(g, pair.a, *exponent);
 }
 
@@ -62,7 +72,8 @@ Node1 power(Graph& g, NodeId a, NodeId b) {
 Result<Op> bool_op(const Graph& g, Op op, NodeId a) {
   if (op == Op::add) return Op::bit_or;
   if (op == Op::mul) return Op::bit_and;
-  if (op == Op::sub) return bad("sub", "operands are {}; wanted numbers, or bit_xor for bool", type_string(g, a));
+  if (op == Op::sub)
+    return bad("sub", "operands are {}; wanted numbers, or bit_xor for bool", type_string(g, a));
   return op;
 }
 
@@ -77,7 +88,8 @@ Result<Pair> match_numbers(Graph& g, std::string_view what, NodeId a, NodeId b) 
 }  // namespace
 
 Node1 unary(Graph& g, Op op, NodeId x) {
-  if (!is_unary(op) || op == Op::cast || op == Op::bitcast) return bad(name_of(op), "not an operation of one operand");
+  if (!is_unary(op) || op == Op::cast || op == Op::bitcast)
+    return bad(name_of(op), "not an operation of one operand");
   const DType type = dtype_of(g, x);
   if (op == Op::bit_not) return make(g, op, {x});
   if (rounds(op) && !is_float(type)) return x;
@@ -118,7 +130,8 @@ struct Division {
   NodeId quotient, remainder;
 };
 
-// Where the sign of a non-zero remainder is not the divisor's, quotient and remainder are one step off.
+// Where the sign of a non-zero remainder is not the divisor's, quotient and remainder are one step
+// off.
 Result<Division> toward_minus_infinity(Graph& g, NodeId b, Division d) {
   OST_NODE(zero, scalar_int(g, b, 0));
   OST_NODE(one, scalar_int(g, b, 1));
@@ -134,8 +147,9 @@ Result<Division> toward_minus_infinity(Graph& g, NodeId b, Division d) {
   return Division{quotient, remainder};
 }
 
-// q = floor(a / b), r = fma(-q, b, a): exact as long as q is, then corrected by the sign rule, which repairs a quotient
-// that the division rounded up to an integer. An infinite divisor leaves a finite dividend as it is.
+// q = floor(a / b), r = fma(-q, b, a): exact as long as q is, then corrected by the sign rule,
+// which repairs a quotient that the division rounded up to an integer. An infinite divisor leaves a
+// finite dividend as it is.
 Result<Division> divide_floats(Graph& g, NodeId a, NodeId b) {
   OST_NODE(ratio, make(g, Op::div, {a, b}));
   OST_NODE(quotient, make(g, Op::floor, {ratio}));
@@ -148,7 +162,8 @@ Result<Division> divide_floats(Graph& g, NodeId a, NodeId b) {
   OST_NODE(a_finite, make(g, Op::lt, {size_a, infinity}));
   OST_NODE(keeps, make(g, Op::bit_and, {b_infinite, a_finite}));
   OST_NODE(remainder, make(g, Op::where, {keeps, a, plain}));
-  // floor(-0.0 or a tiny negative ratio) of an infinite divisor must start at a zero for the sign rule to work.
+  // floor(-0.0 or a tiny negative ratio) of an infinite divisor must start at a zero for the sign
+  // rule to work.
   OST_NODE(zero, scalar_int(g, b, 0));
   OST_NODE(start, make(g, Op::where, {keeps, zero, quotient}));
   return toward_minus_infinity(g, b, {start, remainder});

@@ -10,7 +10,8 @@ using namespace detail;
 
 Node1 gather(Graph& g, NodeId data, NodeId index, int64_t axis) {
   OST_TRY_ASSIGN(const size_t at, axis_of("gather", g, data, axis));
-  if (!is_int(dtype_of(g, index))) return bad("gather", "the index is {}, wanted an integer type", type_string(g, index));
+  if (!is_int(dtype_of(g, index)))
+    return bad("gather", "the index is {}, wanted an integer type", type_string(g, index));
   return make(g, Op::gather, {data, index}, {static_cast<int64_t>(at)});
 }
 
@@ -24,7 +25,8 @@ Node1 scatter(Graph& g, NodeId base, NodeId index, NodeId updates, int64_t axis,
   OST_NODE(typed, cast(g, updates, dtype_of(g, base)));
   auto wide = broadcast_to(g, typed, shape);
   if (!wide)
-    return bad(name_of(op), "the updates are {}, which does not broadcast to {}", type_string(g, updates), to_string(shape));
+    return bad(name_of(op), "the updates are {}, which does not broadcast to {}",
+               type_string(g, updates), to_string(shape));
   return make(g, op, {base, index, *wide}, {static_cast<int64_t>(at)});
 }
 
@@ -37,14 +39,16 @@ struct Operands {
 
 Result<> check_attention(const Graph& g, NodeId q, NodeId k, NodeId v) {
   const Shape &a = shape_of(g, q), &b = shape_of(g, k), &c = shape_of(g, v);
-  if (a.size() < 2 || b.size() < 2 || c.size() < 2 || !(a.back() == b.back()) || !(b[b.size() - 2] == c[c.size() - 2]))
-    return bad("attention", "q is {}, k is {}, v is {}; wanted q[..., M, D], k[..., T, D] and v[..., T, C]", type_string(g, q),
-               type_string(g, k), type_string(g, v));
+  if (a.size() < 2 || b.size() < 2 || c.size() < 2 || !(a.back() == b.back()) ||
+      !(b[b.size() - 2] == c[c.size() - 2]))
+    return bad("attention",
+               "q is {}, k is {}, v is {}; wanted q[..., M, D], k[..., T, D] and v[..., T, C]",
+               type_string(g, q), type_string(g, k), type_string(g, v));
   return {};
 }
 
-// bool[M, T]: query m sees the keys up to its own position, the last query being aligned with the last key, so that a
-// single query over a cache of keys sees all of them.
+// bool[M, T]: query m sees the keys up to its own position, the last query being aligned with the
+// last key, so that a single query over a cache of keys sees all of them.
 Node1 causal_mask(Graph& g, Sym m, Sym t) {
   Node iota;
   iota.op = Op::iota;
@@ -58,9 +62,11 @@ Node1 causal_mask(Graph& g, Sym m, Sym t) {
   return binary(g, Op::le, key, limit);
 }
 
-Result<std::optional<NodeId>> whole_mask(Graph& g, Sym m, Sym t, std::optional<NodeId> mask, bool causal) {
+Result<std::optional<NodeId>> whole_mask(Graph& g, Sym m, Sym t, std::optional<NodeId> mask,
+                                         bool causal) {
   if (mask && dtype_of(g, *mask) != DType::boolean)
-    return bad("attention", "the mask is {}, wanted bool (true: the key is seen)", type_string(g, *mask));
+    return bad("attention", "the mask is {}, wanted bool (true: the key is seen)",
+               type_string(g, *mask));
   if (!causal) return mask;
   OST_NODE(triangle, causal_mask(g, m, t));
   if (!mask) return std::optional(triangle);
@@ -121,16 +127,20 @@ Node1 plain_attention(Graph& g, const Operands& o, double scale) {
 
 }  // namespace
 
-Node1 attention(Graph& g, NodeId q, NodeId k, NodeId v, std::optional<NodeId> mask, std::optional<double> scale, bool causal) {
+Node1 attention(Graph& g, NodeId q, NodeId k, NodeId v, std::optional<NodeId> mask,
+                std::optional<double> scale, bool causal) {
   OST_TRY(check_attention(g, q, k, v));
   const auto depth = shape_of(g, q).back().constant();
   if (!scale && (!depth || *depth == 0))
-    return bad("attention", "q is {}; the default scale 1/sqrt(D) needs a constant D above 0, wanted scale=", type_string(g, q));
+    return bad("attention",
+               "q is {}; the default scale 1/sqrt(D) needs a constant D above 0, wanted scale=",
+               type_string(g, q));
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(*depth));
   const DType type = promote(promote(dtype_of(g, q), dtype_of(g, k)), dtype_of(g, v));
   const DType result_type = float_type(type);
   Operands o{q, k, v, {}};
-  OST_TRY_ASSIGN(o.mask, whole_mask(g, *(shape_of(g, q).end() - 2), *(shape_of(g, k).end() - 2), mask, causal));
+  OST_TRY_ASSIGN(o.mask, whole_mask(g, *(shape_of(g, q).end() - 2), *(shape_of(g, k).end() - 2),
+                                    mask, causal));
   for (NodeId* x : {&o.q, &o.k, &o.v}) {
     OST_TRY_ASSIGN(*x, cast(g, *x, compute_type(type)));
   }

@@ -10,17 +10,21 @@ using namespace detail;
 
 namespace {
 
-// The one size that makes the element counts agree: exact where the rest is constant or divides as an expression.
+// The one size that makes the element counts agree: exact where the rest is constant or divides as
+// an expression.
 Result<Sym> missing_size(const Graph& g, NodeId x, const Shape& shape) {
   const Sym total = numel(shape_of(g, x));
   Sym rest = 1;
   for (const Sym& size : shape)
     if (!(size == Sym(-1))) rest = rest * size;
   const auto error = [&] {
-    return bad("reshape", "{} has {} elements, which is not provably a multiple of {}; no size fits -1 in {}",
+    return bad("reshape",
+               "{} has {} elements, which is not provably a multiple of {}; no size fits -1 in {}",
                type_string(g, x), total.str(), rest.str(), to_string(shape));
   };
-  if (rest == Sym(0)) return bad("reshape", "the size of -1 is not determined: the other sizes of {} make 0", to_string(shape));
+  if (rest == Sym(0))
+    return bad("reshape", "the size of -1 is not determined: the other sizes of {} make 0",
+               to_string(shape));
   const Sym size = floordiv(total, rest);
   if (!(size * rest == total)) return error();
   return size;
@@ -53,13 +57,15 @@ Node1 reshape(Graph& g, NodeId x, Shape shape) {
 
 Node1 permute(Graph& g, NodeId x, std::vector<int64_t> order) {
   if (order.size() != rank_of(g, x))
-    return bad("permute", "({}) names {} axes, {} has {}", fmt::join(order, ", "), order.size(), type_string(g, x), rank_of(g, x));
+    return bad("permute", "({}) names {} axes, {} has {}", fmt::join(order, ", "), order.size(),
+               type_string(g, x), rank_of(g, x));
   for (int64_t& axis : order) {
     OST_TRY_ASSIGN(const size_t found, axis_of("permute", g, x, axis));
     axis = static_cast<int64_t>(found);
   }
   bool identity = true;
-  for (size_t i = 0; i < order.size(); ++i) identity = identity && order[i] == static_cast<int64_t>(i);
+  for (size_t i = 0; i < order.size(); ++i)
+    identity = identity && order[i] == static_cast<int64_t>(i);
   if (identity) return x;
   return make(g, Op::permute, {x}, std::move(order));
 }
@@ -75,9 +81,12 @@ Node1 transpose(Graph& g, NodeId x) {
 
 Node1 pad(Graph& g, NodeId x, std::span<const std::pair<Sym, Sym>> widths, double value) {
   const size_t rank = rank_of(g, x);
-  if (widths.size() != rank) return bad("pad", "{} pairs of widths for {}, wanted {}", widths.size(), type_string(g, x), rank);
+  if (widths.size() != rank)
+    return bad("pad", "{} pairs of widths for {}, wanted {}", widths.size(), type_string(g, x),
+               rank);
   const auto bits = encode(dtype_of(g, x), value);
-  if (!bits) return bad("pad", "the value {} is not a number of type {}", value, name_of(dtype_of(g, x)));
+  if (!bits)
+    return bad("pad", "the value {} is not a number of type {}", value, name_of(dtype_of(g, x)));
   Node node;
   node.op = Op::pad;
   node.inputs = {x};
@@ -102,7 +111,8 @@ Node1 squeeze(Graph& g, NodeId x, int64_t axis) {
   OST_TRY_ASSIGN(const size_t at, axis_of("squeeze", g, x, axis));
   Shape shape = shape_of(g, x);
   if (!(shape[at] == Sym(1)))
-    return bad("squeeze", "axis {} of {} has size {}, wanted the constant 1", axis, type_string(g, x), shape[at].str());
+    return bad("squeeze", "axis {} of {} has size {}, wanted the constant 1", axis,
+               type_string(g, x), shape[at].str());
   shape.erase(shape.begin() + static_cast<ptrdiff_t>(at));
   return reshape(g, x, std::move(shape));
 }

@@ -44,8 +44,8 @@ Node1 reduce(Graph& g, Op op, NodeId x, std::vector<int64_t> axes, bool keepdims
   return keepdims ? Node1(kept) : drop_axes(g, kept, axes);
 }
 
-// sum / count, where the count is a constant or, over symbolic axes, the bound value. Halves compute in f32 and are
-// rounded once at the end; integers compute in f64 as NumPy does.
+// sum / count, where the count is a constant or, over symbolic axes, the bound value. Halves
+// compute in f32 and are rounded once at the end; integers compute in f64 as NumPy does.
 Node1 mean(Graph& g, NodeId x, std::vector<int64_t> axes, bool keepdims) {
   OST_TRY_ASSIGN(axes, axes_of("mean", g, x, std::move(axes)));
   const DType type = dtype_of(g, x);
@@ -72,7 +72,8 @@ Node1 all(Graph& g, NodeId x, std::vector<int64_t> axes, bool keepdims) {
 Node1 argreduce(Graph& g, Op op, NodeId x, std::optional<int64_t> axis, bool keepdims) {
   if (op != Op::argmax && op != Op::argmin) return bad(name_of(op), "wanted argmax or argmin");
   const size_t rank = rank_of(g, x);
-  OST_TRY_ASSIGN(NodeId values, dtype_of(g, x) == DType::boolean ? cast(g, x, DType::u8) : Node1(x));
+  OST_TRY_ASSIGN(NodeId values,
+                 dtype_of(g, x) == DType::boolean ? cast(g, x, DType::u8) : Node1(x));
   if (rank == 0 || !axis) {  // over all elements in row-major order
     OST_TRY_ASSIGN(values, reshape(g, values, {Sym(-1)}));
     OST_NODE(index, make(g, op, {values}, {0}));

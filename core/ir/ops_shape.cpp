@@ -30,7 +30,8 @@ Result<size_t> axis_of(std::string_view what, const Graph& g, NodeId x, int64_t 
   return result;
 }
 
-Result<std::vector<int64_t>> axes_of(std::string_view what, const Graph& g, NodeId x, std::vector<int64_t> axes) {
+Result<std::vector<int64_t>> axes_of(std::string_view what, const Graph& g, NodeId x,
+                                     std::vector<int64_t> axes) {
   if (axes.empty())
     for (size_t i = 0; i < rank_of(g, x); ++i) axes.push_back(static_cast<int64_t>(i));
   for (int64_t& axis : axes) {
@@ -98,11 +99,14 @@ Result<Shape> broadcast_shapes(std::span<const Sym> a, std::span<const Sym> b) {
     } else if (x == one) {
       out = y;
     } else if (x.is_const() && y.is_const()) {
-      return fail(OST_INVALID_ARGUMENT, "shapes {} and {} do not broadcast: axis -{} has sizes {} and {}; wanted equal sizes or a 1",
+      return fail(OST_INVALID_ARGUMENT,
+                  "shapes {} and {} do not broadcast: axis -{} has sizes {} and {}; wanted equal "
+                  "sizes or a 1",
                   to_string(a), to_string(b), i + 1, x.str(), y.str());
     } else {
       return fail(OST_INVALID_ARGUMENT,
-                  "shapes {} and {} do not broadcast: sizes {} and {} of axis -{} are not provably equal and neither is the "
+                  "shapes {} and {} do not broadcast: sizes {} and {} of axis -{} are not provably "
+                  "equal and neither is the "
                   "constant 1",
                   to_string(a), to_string(b), x.str(), y.str(), i + 1);
     }
@@ -115,10 +119,14 @@ namespace {
 DType unsigned_with_signed(DType u, DType s) {
   if (size_of(s) > size_of(u)) return s;
   switch (u) {
-    case DType::u8: return DType::i16;
-    case DType::u16: return DType::i32;
-    case DType::u32: return DType::i64;
-    default: return DType::f64;  // as NumPy: no integer holds both
+    case DType::u8:
+      return DType::i16;
+    case DType::u16:
+      return DType::i32;
+    case DType::u32:
+      return DType::i64;
+    default:
+      return DType::f64;  // as NumPy: no integer holds both
   }
 }
 

@@ -1,5 +1,6 @@
-// Slices with symbolic bounds, and concatenation. NumPy clamps bounds to the axis; here a bound is clamped by min/max
-// expressions only where it is not provably inside, so that plain slices keep plain sizes.
+// Slices with symbolic bounds, and concatenation. NumPy clamps bounds to the axis; here a bound is
+// clamped by min/max expressions only where it is not provably inside, so that plain slices keep
+// plain sizes.
 #include "core/ir/build.hpp"
 
 namespace ost::ir {
@@ -17,7 +18,9 @@ struct Range {
 Result<Sym> from_start(const Sym& bound, const Sym& size, size_t axis) {
   if (bound.lower() >= 0) return bound;
   if (bound.upper() < 0) return bound + size;
-  return bad("slice", "the sign of bound {} of axis {} is not known (it lies in {}..{}); wanted one that never changes sign",
+  return bad("slice",
+             "the sign of bound {} of axis {} is not known (it lies in {}..{}); wanted one that "
+             "never changes sign",
              bound.str(), axis, bound.lower(), bound.upper());
 }
 
@@ -40,7 +43,8 @@ std::optional<Extreme> extreme_in(const Sym& s) {
   return std::nullopt;
 }
 
-// a - b with min and max on the outside: n - max(0, n - 2) becomes min(n, 2), whose bounds can be read off.
+// a - b with min and max on the outside: n - max(0, n - 2) becomes min(n, 2), whose bounds can be
+// read off.
 Sym difference(const Sym& a, const Sym& b, int depth = 4) {
   if (depth > 0) {
     if (const auto e = extreme_in(b)) {
@@ -62,10 +66,12 @@ Sym length_of(const Sym& start, const Sym& stop) {
   return outside.lower() > plain.lower() ? larger(outside, 0) : larger(plain, 0);
 }
 
-// Which elements of an axis a slice takes, in ascending terms; a negative step takes them from the flipped axis.
+// Which elements of an axis a slice takes, in ascending terms; a negative step takes them from the
+// flipped axis.
 Result<Range> resolve(const Slice& slice, const Sym& size, size_t axis) {
   if (slice.step == 0) return bad("slice", "step 0 of axis {}", axis);
-  if (slice.step == INT64_MIN) return bad("slice", "step {} of axis {} is too large", slice.step, axis);
+  if (slice.step == INT64_MIN)
+    return bad("slice", "step {} of axis {} is too large", slice.step, axis);
   const bool reversed = slice.step < 0;
   const Sym low = reversed ? -1 : 0;
   const Sym high = reversed ? size - 1 : size;
@@ -95,7 +101,8 @@ Result<Range> resolve(const Slice& slice, const Sym& size, size_t axis) {
 Node1 slice(Graph& g, NodeId x, std::span<const Slice> slices) {
   const Shape shape = shape_of(g, x);
   if (slices.size() > shape.size())
-    return bad("slice", "{} slices for {}, which has {} axes", slices.size(), type_string(g, x), shape.size());
+    return bad("slice", "{} slices for {}, which has {} axes", slices.size(), type_string(g, x),
+               shape.size());
   Node node;
   node.op = Op::shrink;
   std::vector<int64_t> flipped;
@@ -127,8 +134,8 @@ Result<Shape> concat_shape(const Graph& g, std::span<const NodeId> parts, size_t
     bool fits = shape.size() == total.size();
     for (size_t i = 0; fits && i < shape.size(); ++i) fits = i == axis || shape[i] == total[i];
     if (!fits)
-      return bad("concat", "{} does not fit {} along axis {}; wanted all other sizes equal", type_string(g, part),
-                 type_string(g, parts[0]), axis);
+      return bad("concat", "{} does not fit {} along axis {}; wanted all other sizes equal",
+                 type_string(g, part), type_string(g, parts[0]), axis);
     total[axis] = total[axis] + shape[axis];
   }
   return total;
@@ -143,7 +150,8 @@ Node1 place(Graph& g, NodeId x, size_t axis, const Sym& start, const Sym& total)
 
 }  // namespace
 
-// The parts are padded to the whole's size and selected by position (no arithmetic on them: every bit stays).
+// The parts are padded to the whole's size and selected by position (no arithmetic on them: every
+// bit stays).
 Node1 concat(Graph& g, std::span<const NodeId> parts, int64_t axis) {
   if (parts.empty()) return bad("concat", "no operands");
   OST_TRY_ASSIGN(const size_t at, axis_of("concat", g, parts[0], axis));
@@ -167,7 +175,8 @@ Node1 concat(Graph& g, std::span<const NodeId> parts, int64_t axis) {
   iota.shape = shape;
   iota.ints = {static_cast<int64_t>(at)};
   OST_NODE(position, g.add(std::move(iota)));
-  for (size_t i = kept.size() - 1; i-- > 0;) {  // from the back: position < start ? earlier part : the rest
+  for (size_t i = kept.size() - 1;
+       i-- > 0;) {  // from the back: position < start ? earlier part : the rest
     OST_NODE(limit_value, size_value(g, start, DType::i64));
     OST_NODE(limit, broadcast_to(g, limit_value, shape));
     OST_NODE(earlier, make(g, Op::lt, {position, limit}));

@@ -19,7 +19,8 @@ Node1 full(Graph& g, DType dtype, Shape shape, double value) {
 
 Node1 full_int(Graph& g, DType dtype, Shape shape, int64_t value) {
   if (is_float(dtype)) return full(g, dtype, std::move(shape), static_cast<double>(value));
-  if (!int_fits(dtype, value)) return bad("full", "the integer {} is out of range for {}", value, name_of(dtype));
+  if (!int_fits(dtype, value))
+    return bad("full", "the integer {} is out of range for {}", value, name_of(dtype));
   Node node;
   node.op = Op::full;
   node.dtype = dtype;
@@ -53,7 +54,8 @@ Node1 scalar_like(Graph& g, NodeId like, double value, bool is_int) {
   if (!is_int) return full(g, DType::f64, {}, value);
   if (type == DType::boolean) return full(g, DType::i64, {}, value);
   if (!encode(type, value))
-    return bad("scalar", "the integer {} is out of range for {}; cast the tensor to a wider type", value, name_of(type));
+    return bad("scalar", "the integer {} is out of range for {}; cast the tensor to a wider type",
+               value, name_of(type));
   return full(g, type, {}, value);
 }
 
@@ -63,7 +65,8 @@ Node1 assign(Graph& g, NodeId target, NodeId value, std::vector<Sym> starts) {
   const bool whole = starts.empty();
   starts.resize(rank_of(g, target), Sym(0));
   if (dtype_of(g, value) != dtype_of(g, target))
-    return bad("assign", "target is {}, value is {}; cast the value", type_string(g, target), type_string(g, value));
+    return bad("assign", "target is {}, value is {}; cast the value", type_string(g, target),
+               type_string(g, value));
   if (whole) {
     auto fitted = broadcast_to(g, value, shape_of(g, target));
     if (!fitted) return std::unexpected(fitted.error().in("assign"));

@@ -1,107 +1,17 @@
-// Reads the text form of a graph (core/ir/print.cpp) through Graph::add(), so that what is read is checked.
+// Reads the text form of a graph (core/ir/print.cpp) through Graph::add(), so that what is read is
+// checked.
 #include <charconv>
 
 #include "core/base/sha256.hpp"
 #include "core/ir/infer.hpp"
+#include "core/ir/text_cursor.hpp"
 #include "core/kir/ops.hpp"
 
 namespace ost::ir {
 namespace {
 
-std::unexpected<Error> bad(std::string message) {
-  return std::unexpected(Error{OST_INVALID_ARGUMENT, std::move(message), 0, 0, 0});
-}
-
-// A position in one line.
-class Cursor {
- public:
-  explicit Cursor(std::string_view line) : rest_(line) { skip(); }
-
-  bool done() const { return rest_.empty(); }
-  bool accept(std::string_view token) {
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    skip();
-    return true;
-  }
-  Result<> expect(std::string_view token) {
-    if (!accept(token)) return bad(fmt::format("wanted '{}' at '{}'", token, rest_.substr(0, 24)));
-    return {};
-  }
-  // The text up to a blank.
-  std::string_view word() { return take(rest_.find_first_of(" \t")); }
-  std::string_view name() { return take(rest_.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")); }
-
-  template <typename T>
-  Result<T> number(int base = 10) {
-    T value{};
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value, base);
-    if (error != std::errc{}) return bad(fmt::format("wanted a number at '{}'", rest_.substr(0, 24)));
-    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
-    skip();
-    return value;
-  }
-
-  Result<std::string> string() {
-    OST_TRY(expect_raw('"'));
-    std::string out;
-    while (!rest_.empty() && rest_[0] != '"') {
-      if (rest_[0] == '\\' && rest_.size() > 3 && rest_[1] == 'x') {
-        unsigned byte = 0;
-        if (std::from_chars(rest_.data() + 2, rest_.data() + 4, byte, 16).ptr != rest_.data() + 4) return bad("wanted two hex digits after \\x");
-        out += static_cast<char>(byte);
-        rest_.remove_prefix(4);
-        continue;
-      }
-      if (rest_[0] == '\\') rest_.remove_prefix(1);
-      if (rest_.empty()) break;
-      out += rest_[0];
-      rest_.remove_prefix(1);
-    }
-    OST_TRY(expect("\""));
-    return out;
-  }
-
-  // "[a, b]": the parts between brackets, split at commas outside of parentheses.
-  Result<std::vector<std::string_view>> list() {
-    OST_TRY(expect_raw('['));
-    const size_t close = rest_.find(']');
-    if (close == std::string_view::npos) return bad("wanted ']' at the end of the list");
-    std::string_view body = rest_.substr(0, close);
-    rest_.remove_prefix(close + 1);
-    skip();
-    std::vector<std::string_view> parts;
-    size_t depth = 0, begin = 0;
-    for (size_t i = 0; i < body.size(); ++i) {
-      if (body[i] == '(') ++depth;
-      if (body[i] == ')' && depth > 0) --depth;
-      if (body[i] != ',' || depth > 0) continue;
-      parts.push_back(body.substr(begin, i - begin));
-      begin = i + 1;
-    }
-    if (body.find_first_not_of(" \t") != std::string_view::npos) parts.push_back(body.substr(begin));
-    return parts;
-  }
-
- private:
-  Result<> expect_raw(char c) {
-    if (rest_.empty() || rest_[0] != c) return bad(fmt::format("wanted '{}' at '{}'", c, rest_.substr(0, 24)));
-    rest_.remove_prefix(1);
-    return {};
-  }
-  std::string_view take(size_t count) {
-    const std::string_view found = rest_.substr(0, count);
-    rest_.remove_prefix(found.size());
-    skip();
-    return found;
-  }
-  void skip() {
-    const size_t blanks = rest_.find_first_not_of(" \t");
-    rest_.remove_prefix(blanks == std::string_view::npos ? rest_.size() : blanks);
-  }
-
-  std::string_view rest_;
-};
+using detail::bad;
+using detail::Cursor;
 
 class Reader {
  public:
@@ -125,7 +35,8 @@ class Reader {
     OST_TRY_ASSIGN(var.min, in.number<int64_t>());
     OST_TRY(in.expect(".."));
     OST_TRY_ASSIGN(var.max, in.number<int64_t>());
-    if (var.name.empty() || var.min > var.max) return bad("wanted 'var NAME = MIN..MAX' with MIN <= MAX");
+    if (var.name.empty() || var.min > var.max)
+      return bad("wanted 'var NAME = MIN..MAX' with MIN <= MAX");
     vars_.push_back(std::move(var));
     return end(in);
   }
@@ -146,7 +57,9 @@ class Reader {
     const auto op = op_from_name(name);
     if (!op) return bad(fmt::format("unknown operation '{}'", name));
     OST_TRY_ASSIGN(const NodeId id, *op == Op::input ? input_body(in) : node_body(in, *op));
-    if (id != number) return bad(fmt::format("%{} is node %{} of the graph: out of order, or equal to an earlier one", number, id));
+    if (id != number)
+      return bad(fmt::format(
+          "%{} is node %{} of the graph: out of order, or equal to an earlier one", number, id));
     return {};
   }
 
@@ -160,7 +73,9 @@ class Reader {
         input.kind = k;
         known = true;
       }
-    if (!known) return bad(fmt::format("unknown kind of input '{}', wanted argument, state or constant", kind));
+    if (!known)
+      return bad(
+          fmt::format("unknown kind of input '{}', wanted argument, state or constant", kind));
     if (in.accept("device=")) {
       OST_TRY_ASSIGN(input.device, in.number<uint32_t>());
     }
@@ -183,13 +98,18 @@ class Reader {
     Literal data;
     data.dtype = input.dtype;
     for (const Sym& size : input.shape) {
-      if (!size.constant()) return bad(fmt::format("data with the symbolic shape {}", to_string(input.shape)));
+      if (!size.constant())
+        return bad(fmt::format("data with the symbolic shape {}", to_string(input.shape)));
       data.shape.push_back(*size.constant());
     }
     if (text.starts_with("sha256:")) {
-      if (!resolve_) return bad(fmt::format("the data of '{}' is outside of the text, and nothing here can look it up", input.name));
+      if (!resolve_)
+        return bad(
+            fmt::format("the data of '{}' is outside of the text, and nothing here can look it up",
+                        input.name));
       OST_TRY_ASSIGN(data.bytes, resolve_(text.substr(7)));
-      if (sha256_hex(data.bytes) != text.substr(7)) return bad(fmt::format("the data of '{}' has another sha256 than {}", input.name, text));
+      if (sha256_hex(data.bytes) != text.substr(7))
+        return bad(fmt::format("the data of '{}' has another sha256 than {}", input.name, text));
     } else {
       OST_TRY_ASSIGN(data.bytes, hex(text));
     }
@@ -200,7 +120,8 @@ class Reader {
     std::vector<uint8_t> bytes(text.size() / 2);
     for (size_t i = 0; i < bytes.size(); ++i) {
       const char* at = text.data() + 2 * i;
-      if (std::from_chars(at, at + 2, bytes[i], 16).ptr != at + 2) return bad("data is not hex digits");
+      if (std::from_chars(at, at + 2, bytes[i], 16).ptr != at + 2)
+        return bad("data is not hex digits");
     }
     if (text.size() % 2 != 0) return bad("data has an odd number of hex digits");
     return bytes;
@@ -223,7 +144,8 @@ class Reader {
     OST_TRY_ASSIGN(const NodeId id, graph.add(std::move(node)));
     const Node& made = graph.node(id);
     if (made.dtype != dtype || made.shape != shape)
-      return bad(fmt::format("the type given is {}, but the operands make it {}", type_string(dtype, shape), type_string(graph, id)));
+      return bad(fmt::format("the type given is {}, but the operands make it {}",
+                             type_string(dtype, shape), type_string(graph, id)));
     return id;
   }
 
@@ -247,7 +169,8 @@ class Reader {
     if (in.accept("order=")) {
       const std::string_view name = in.word();
       const auto order = kir::order_from_name(name);
-      if (!order) return bad(fmt::format("unknown order '{}', wanted any, tree, blk256 or attn", name));
+      if (!order)
+        return bad(fmt::format("unknown order '{}', wanted any, tree, blk256 or attn", name));
       node.order = *order;
     }
     return {};

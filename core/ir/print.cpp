@@ -53,13 +53,16 @@ std::string node_text(const Node& node) {
 std::string to_text(const Graph& graph, const TextOptions& options) {
   std::string out;
   if (const auto vars = graph.vars())
-    for (const Var& var : *vars) out += fmt::format("var {} = {}..{}\n", var.name, var.min, var.max);
+    for (const Var& var : *vars)
+      out += fmt::format("var {} = {}..{}\n", var.name, var.min, var.max);
   for (NodeId id = 0; id < graph.nodes().size(); ++id) {
     const Node& node = graph.node(id);
-    const std::string body = node.op == Op::input ? input_text(graph.input(id), options) : node_text(node);
+    const std::string body =
+        node.op == Op::input ? input_text(graph.input(id), options) : node_text(node);
     out += fmt::format("%{} = {} : {}\n", id, body, type_string(node.dtype, node.shape));
   }
-  for (const Graph::Output& output : graph.outputs()) out += fmt::format("output {} = %{}\n", quoted(output.name), output.node);
+  for (const Graph::Output& output : graph.outputs())
+    out += fmt::format("output {} = %{}\n", quoted(output.name), output.node);
   return out;
 }
 

@@ -18,19 +18,27 @@ constexpr uint64_t mask_of(DType type) {
 // Rounded once, to nearest even. Only for float types.
 inline uint64_t encode_float(DType type, double value) {
   switch (type) {
-    case DType::f16: return f64_to_f16(value);
-    case DType::bf16: return f64_to_bf16(value);
-    case DType::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
-    default: return std::bit_cast<uint64_t>(value);
+    case DType::f16:
+      return f64_to_f16(value);
+    case DType::bf16:
+      return f64_to_bf16(value);
+    case DType::f32:
+      return std::bit_cast<uint32_t>(static_cast<float>(value));
+    default:
+      return std::bit_cast<uint64_t>(value);
   }
 }
 
 inline double decode_float(DType type, uint64_t bits) {
   switch (type) {
-    case DType::f16: return f16_to_f32(static_cast<uint16_t>(bits));
-    case DType::bf16: return bf16_to_f32(static_cast<uint16_t>(bits));
-    case DType::f32: return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    default: return std::bit_cast<double>(bits);
+    case DType::f16:
+      return f16_to_f32(static_cast<uint16_t>(bits));
+    case DType::bf16:
+      return bf16_to_f32(static_cast<uint16_t>(bits));
+    case DType::f32:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    default:
+      return std::bit_cast<double>(bits);
   }
 }
 
@@ -44,13 +52,17 @@ constexpr int64_t decode_int(DType type, uint64_t bits) {
 // Whether `value` is one of the type's integers (u64 takes the non-negative half of i64).
 constexpr bool int_fits(DType type, int64_t value) {
   if (type == DType::boolean) return value == 0 || value == 1;
-  if (is_unsigned_int(type)) return value >= 0 && (static_cast<uint64_t>(value) & ~mask_of(type)) == 0;
+  if (is_unsigned_int(type))
+    return value >= 0 && (static_cast<uint64_t>(value) & ~mask_of(type)) == 0;
   return decode_int(type, static_cast<uint64_t>(value) & mask_of(type)) == value;
 }
 
-constexpr uint64_t encode_int(DType type, int64_t value) { return static_cast<uint64_t>(value) & mask_of(type); }
+constexpr uint64_t encode_int(DType type, int64_t value) {
+  return static_cast<uint64_t>(value) & mask_of(type);
+}
 
-// `value` as a type that need not be a float: bool is value != 0, integers must be exact. Nothing: does not fit.
+// `value` as a type that need not be a float: bool is value != 0, integers must be exact. Nothing:
+// does not fit.
 inline std::optional<uint64_t> encode(DType type, double value) {
   if (is_float(type)) return encode_float(type, value);
   if (type == DType::boolean) return value != 0 ? 1 : 0;

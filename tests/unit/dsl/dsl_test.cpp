@@ -11,19 +11,22 @@ namespace {
 namespace reference = ir::reference;
 
 // Builds with inputs given as "A=f32[2,3]"; variables are those that the types declare.
-Result<ir::Graph> compile(std::string_view expression, std::initializer_list<std::string_view> inputs = {}) {
+Result<ir::Graph> compile(std::string_view expression,
+                          std::initializer_list<std::string_view> inputs = {}) {
   std::vector<Binding> bindings;
   std::vector<Var> vars;
   for (const std::string_view input : inputs) {
     const size_t equals = input.find('=');
     OST_TRY_ASSIGN(const TypeDecl type, parse_type(input.substr(equals + 1), vars));
     vars.insert(vars.end(), type.vars.begin(), type.vars.end());
-    bindings.push_back({std::string(input.substr(0, equals)), type.dtype, type.shape, ir::InputKind::argument, nullptr});
+    bindings.push_back({std::string(input.substr(0, equals)), type.dtype, type.shape,
+                        ir::InputKind::argument, nullptr});
   }
   return build(expression, bindings, vars);
 }
 
-std::string type_of(std::string_view expression, std::initializer_list<std::string_view> inputs = {}) {
+std::string type_of(std::string_view expression,
+                    std::initializer_list<std::string_view> inputs = {}) {
   const auto graph = compile(expression, inputs);
   if (!graph) return graph.error().message;
   const ir::Node& node = graph->node(graph->outputs()[0].node);
@@ -99,7 +102,10 @@ TEST(DslSizes, MeanDividesByTheBoundValue) {
   reference::Array x = reference::make(DType::f32, {4});
   for (size_t i = 0; i < 4; ++i) x.set(i, static_cast<double>(i));
   EXPECT_EQ(reference::Evaluator(*graph, {x}, {{"n", 4}}).output().real(0), 1.5);
-  EXPECT_TRUE(std::isnan(reference::Evaluator(*graph, {reference::make(DType::f32, {0})}, {{"n", 0}}).output().real(0)));
+  EXPECT_TRUE(
+      std::isnan(reference::Evaluator(*graph, {reference::make(DType::f32, {0})}, {{"n", 0}})
+                     .output()
+                     .real(0)));
 }
 
 TEST(DslStatements, NameIntermediatesAndResults) {
@@ -179,14 +185,17 @@ TEST(DslTypes, NameWhatIsWrong) {
     return type ? std::string("accepted") : type.error().message;
   };
   EXPECT_EQ(message("n:1..8"), "type 'n:1..8': variable 'n' is declared as 1..9 and as 1..8");
-  EXPECT_EQ(message("f33[2]"), "type 'f33[2]': unknown dtype 'f33'; wanted one of bool, i8..i64, u8..u64, f16, bf16, f32, f64");
+  EXPECT_EQ(message("f33[2]"),
+            "type 'f33[2]': unknown dtype 'f33'; wanted one of bool, i8..i64, u8..u64, f16, bf16, "
+            "f32, f64");
   EXPECT_EQ(message("f32[2"), "type 'f32[2': wanted ']' at the end");
   EXPECT_EQ(message("2,,3"), "type '2,,3': a size is missing between commas");
   EXPECT_EQ(message("2,"), "type '2,': wanted a size after the last ','");
   EXPECT_EQ(message("k:5"), "type 'k:5': 'k:5': wanted NAME:MIN..MAX");
   EXPECT_EQ(message("k:5..2"), "type 'k:5..2': 'k:5..2': bounds 5..2; wanted 0 <= MIN <= MAX");
   EXPECT_EQ(message("k:-1..2"), "type 'k:-1..2': 'k:-1..2': bounds -1..2; wanted 0 <= MIN <= MAX");
-  EXPECT_EQ(message("k:a..2"), "type 'k:a..2': 'k:a..2': 'a' is not a 64-bit integer; wanted NAME:MIN..MAX");
+  EXPECT_EQ(message("k:a..2"),
+            "type 'k:a..2': 'k:a..2': 'a' is not a 64-bit integer; wanted NAME:MIN..MAX");
   EXPECT_EQ(message("2k:1..2"), "type '2k:1..2': '2k' is not a name that a variable can have");
   EXPECT_EQ(message("n-2"), "type 'n-2': size 'n-2' may be negative; wanted 0 or more");
   EXPECT_NE(message("m"), "accepted");
@@ -195,11 +204,17 @@ TEST(DslTypes, NameWhatIsWrong) {
 TEST(DslSignatures, ListEveryFunction) {
   const auto all = function_signatures();
   EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
-  for (const char* name : {"matmul", "dot", "relu", "silu", "gelu", "sigmoid", "tanh", "erf", "exp", "exp2", "log", "log2", "sqrt",
-                           "rsqrt", "abs", "neg", "sin", "cos", "floor", "ceil", "round", "sign", "maximum", "minimum", "where",
-                           "pow", "sum", "mean", "prod", "max", "min", "argmax", "argmin", "softmax", "log_softmax", "logsumexp",
-                           "layernorm", "rmsnorm", "transpose", "reshape", "cast", "concat", "gather"})
-    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const std::string& s) { return s.starts_with(std::string(name) + "("); })) << name;
+  for (const char* name :
+       {"matmul",    "dot",       "relu",    "silu",      "gelu",    "sigmoid", "tanh",
+        "erf",       "exp",       "exp2",    "log",       "log2",    "sqrt",    "rsqrt",
+        "abs",       "neg",       "sin",     "cos",       "floor",   "ceil",    "round",
+        "sign",      "maximum",   "minimum", "where",     "pow",     "sum",     "mean",
+        "prod",      "max",       "min",     "argmax",    "argmin",  "softmax", "log_softmax",
+        "logsumexp", "layernorm", "rmsnorm", "transpose", "reshape", "cast",    "concat",
+        "gather"})
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const std::string& s) {
+      return s.starts_with(std::string(name) + "(");
+    })) << name;
 }
 
 }  // namespace

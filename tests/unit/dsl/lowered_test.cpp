@@ -1,4 +1,5 @@
-// Expressions against NumPy through the whole compiler: graph, fusion, KIR, interpreter. Unfused, the same bits.
+// Expressions against NumPy through the whole compiler: graph, fusion, KIR, interpreter. Unfused,
+// the same bits.
 #include "core/schedule/schedule.hpp"
 #include "numpy_cases.hpp"
 #include "tests/unit/schedule/run_program.hpp"
@@ -9,7 +10,8 @@ namespace {
 test::Bytes bytes_of(const reference::Array& array) {
   const size_t width = size_of(array.dtype);
   test::Bytes bytes(array.bits.size() * width);
-  for (size_t i = 0; i < array.bits.size(); ++i) std::memcpy(bytes.data() + i * width, &array.bits[i], width);
+  for (size_t i = 0; i < array.bits.size(); ++i)
+    std::memcpy(bytes.data() + i * width, &array.bits[i], width);
   return bytes;
 }
 
@@ -70,8 +72,10 @@ Result<Symbolic> build_symbolic(const Case& c) {
   return symbolic;
 }
 
-// Runs at `limit` or the variable's own maximum, whichever is less, and compares with the naive evaluator.
-void expect_equal_at(const Case& c, const Symbolic& symbolic, const Program& program, int64_t limit) {
+// Runs at `limit` or the variable's own maximum, whichever is less, and compares with the naive
+// evaluator.
+void expect_equal_at(const Case& c, const Symbolic& symbolic, const Program& program,
+                     int64_t limit) {
   SCOPED_TRACE("variables at most " + std::to_string(limit));
   Bindings vars;
   for (const auto& [name, value] : symbolic.sizes) vars[name] = std::min(value, limit);
@@ -91,13 +95,17 @@ void expect_equal_at(const Case& c, const Symbolic& symbolic, const Program& pro
   Case expected{c.expression, {}, name_of(want.dtype).data(), want.shape, {}};
   for (size_t i = 0; i < want.bits.size(); ++i) expected.values.push_back(want.real(i));
   reference::Array found = want;
-  for (size_t i = 0; i < want.bits.size(); ++i) std::memcpy(&found.bits[i], host.outputs[0].data() + i * width, width);
+  for (size_t i = 0; i < want.bits.size(); ++i)
+    std::memcpy(&found.bits[i], host.outputs[0].data() + i * width, width);
   expect_numpys(expected, found);
 }
 
-// What verify() refuses although it is right: the index of a transposed operand that is flattened over symbolic axes is a
-// quotient and a remainder by a variable, which the prover of bounds does not follow.
-bool is_unproved(const Case& c) { return c.expression == std::string_view("dot(P, Q)") && c.shape.size() == 4; }
+// What verify() refuses although it is right: the index of a transposed operand that is flattened
+// over symbolic axes is a quotient and a remainder by a variable, which the prover of bounds does
+// not follow.
+bool is_unproved(const Case& c) {
+  return c.expression == std::string_view("dot(P, Q)") && c.shape.size() == 4;
+}
 
 TEST(LoweredSymbolic, EqualsTheEvaluatorForAllValuesOfItsVariables) {
   size_t run = 0;

@@ -1,4 +1,5 @@
-// The cases of numpy_cases.inc (what NumPy 2 made of an expression) and how they are built and judged.
+// The cases of numpy_cases.inc (what NumPy 2 made of an expression) and how they are built and
+// judged.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,18 +33,24 @@ inline reference::Array input_values(int64_t position, const TypeDecl& type) {
   reference::Array array = reference::make(type.dtype, shape);
   for (size_t i = 0; i < array.bits.size(); ++i) {
     const int64_t v = (static_cast<int64_t>(i) * 7 + position * 5 + 3) % 17 - 8;
-    if (is_float(type.dtype)) array.set(i, static_cast<double>(v) * 0.375);
-    else if (type.dtype == DType::boolean) array.set(i, static_cast<int64_t>(v > 0));
-    else array.set(i, is_unsigned_int(type.dtype) ? v + 8 : v);
+    if (is_float(type.dtype))
+      array.set(i, static_cast<double>(v) * 0.375);
+    else if (type.dtype == DType::boolean)
+      array.set(i, static_cast<int64_t>(v > 0));
+    else
+      array.set(i, is_unsigned_int(type.dtype) ? v + 8 : v);
   }
   return array;
 }
 
 inline double tolerance(DType type) {
   switch (type) {
-    case DType::f16: return 4e-3;
-    case DType::bf16: return 3e-2;
-    default: return 2e-5;
+    case DType::f16:
+      return 4e-3;
+    case DType::bf16:
+      return 3e-2;
+    default:
+      return 2e-5;
   }
 }
 
@@ -77,7 +84,8 @@ inline void expect_numpys(const Case& c, const reference::Array& out) {
     } else if (std::isinf(want)) {
       EXPECT_EQ(found, want) << "element " << i;
     } else {
-      EXPECT_NEAR(found, want, tolerance(out.dtype) * std::max(1.0, std::fabs(want))) << "element " << i;
+      EXPECT_NEAR(found, want, tolerance(out.dtype) * std::max(1.0, std::fabs(want)))
+          << "element " << i;
     }
   }
 }

@@ -1,5 +1,6 @@
-// Expressions against NumPy: the same text, evaluated by NumPy 2 when numpy_cases.inc was generated. Dtype and shape must
-// be NumPy's, values equal within a tolerance (the naive evaluator sums in another order).
+// Expressions against NumPy: the same text, evaluated by NumPy 2 when numpy_cases.inc was
+// generated. Dtype and shape must be NumPy's, values equal within a tolerance (the naive evaluator
+// sums in another order).
 #include "numpy_cases.hpp"
 
 namespace ost::dsl {

@@ -17,7 +17,8 @@ inline NodeId input(Graph& g, DType dtype, Shape shape, const char* name = "x") 
   return g.add_input(std::move(in)).value();
 }
 
-inline Node node(Op op, std::vector<NodeId> inputs, std::vector<int64_t> ints = {}, std::vector<Sym> syms = {}, Shape shape = {}) {
+inline Node node(Op op, std::vector<NodeId> inputs, std::vector<int64_t> ints = {},
+                 std::vector<Sym> syms = {}, Shape shape = {}) {
   Node n;
   n.op = op;
   n.inputs = std::move(inputs);

@@ -1,4 +1,5 @@
-// Order tags: set when a node is made, from axes and dimension numbers, and kept by whoever passes one on.
+// Order tags: set when a node is made, from axes and dimension numbers, and kept by whoever passes
+// one on.
 #include "helpers.hpp"
 
 namespace ost::ir {
@@ -15,7 +16,8 @@ struct Orders : testing::Test {
   Order order_of(const Node1& made) {
     EXPECT_TRUE(made) << made.error().message;
     NodeId id = made.value();
-    while (g.node(id).op != Op::contract && !is_reduction(g.node(id).op)) id = g.node(id).inputs.at(0);
+    while (g.node(id).op != Op::contract && !is_reduction(g.node(id).op))
+      id = g.node(id).inputs.at(0);
     return g.node(id).order;
   }
 };
@@ -26,7 +28,8 @@ TEST_F(Orders, SumsOverTheLastAxisAreTrees) {
   EXPECT_EQ(order_of(reduce(g, Op::prod, x({3}), {}, false)), Order::tree);
   EXPECT_EQ(order_of(reduce(g, Op::sum, x({2, 3}), {0}, false)), Order::blk256);
   EXPECT_EQ(order_of(reduce(g, Op::prod, x({2, 3, 4}), {0, 1}, false)), Order::blk256);
-  EXPECT_EQ(order_of(reduce(g, Op::sum, x({2, 1}), {0}, false)), Order::blk256);  // the last axis counts though it is 1
+  EXPECT_EQ(order_of(reduce(g, Op::sum, x({2, 1}), {0}, false)),
+            Order::blk256);  // the last axis counts though it is 1
   EXPECT_EQ(order_of(mean(g, x({n, 3}, DType::bf16), {-1}, false)), Order::tree);
 }
 
@@ -42,9 +45,10 @@ TEST_F(Orders, WhatHasNoOrderHasNoTag) {
 
 TEST_F(Orders, ProductsOfRowsAreTreesAndOthersBlocks) {
   EXPECT_EQ(order_of(matmul(g, x({8}), x({8}))), Order::tree);
-  EXPECT_EQ(order_of(matmul(g, x({4, 8}), x({8}))), Order::tree);     // W[N, K] v[K]
+  EXPECT_EQ(order_of(matmul(g, x({4, 8}), x({8}))), Order::tree);  // W[N, K] v[K]
   EXPECT_EQ(order_of(matmul(g, x({2, 4, 8}), x({8}))), Order::tree);
-  EXPECT_EQ(order_of(matmul(g, x({8}), x({8, 4}))), Order::blk256);   // b contracts its second-last axis
+  EXPECT_EQ(order_of(matmul(g, x({8}), x({8, 4}))),
+            Order::blk256);  // b contracts its second-last axis
   EXPECT_EQ(order_of(matmul(g, x({1, 8}), x({8, 1}))), Order::blk256);
   EXPECT_EQ(order_of(matmul(g, x({4, 8}), x({8, 4}))), Order::blk256);
   EXPECT_EQ(order_of(dot(g, x({8}), x({8}))), Order::tree);
@@ -52,7 +56,8 @@ TEST_F(Orders, ProductsOfRowsAreTreesAndOthersBlocks) {
   EXPECT_EQ(order_of(linear(g, x({1, 8}), x({4, 8}), {})), Order::tree);
   EXPECT_EQ(order_of(linear(g, x({3, 8}), x({1, 8}), {})), Order::tree);
   EXPECT_EQ(order_of(linear(g, x({3, 8}), x({4, 8}), {})), Order::blk256);
-  EXPECT_EQ(order_of(linear(g, x({n, 8}), x({4, 8}), {})), Order::blk256);  // also when n is bound to 1
+  EXPECT_EQ(order_of(linear(g, x({n, 8}), x({4, 8}), {})),
+            Order::blk256);  // also when n is bound to 1
 }
 
 TEST_F(Orders, ATransposedWeightKeepsItsTag) {

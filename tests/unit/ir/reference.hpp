@@ -1,6 +1,6 @@
-// A second opinion on what a graph means: every node evaluated on its own, naively, in double or in 64-bit integers, and
-// rounded to its type. It shares no code with KIR or its interpreter; sums run in plain order, so floats are to be
-// compared with a tolerance.
+// A second opinion on what a graph means: every node evaluated on its own, naively, in double or in
+// 64-bit integers, and rounded to its type. It shares no code with KIR or its interpreter; sums run
+// in plain order, so floats are to be compared with a tolerance.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,9 @@ struct Array {
 
   bool is_real() const { return is_float(dtype); }
   double real(size_t i) const {
-    return is_real() ? decode_float(dtype, bits[i]) : is_unsigned_int(dtype) ? static_cast<double>(bits[i]) : static_cast<double>(whole(i));
+    return is_real()                ? decode_float(dtype, bits[i])
+           : is_unsigned_int(dtype) ? static_cast<double>(bits[i])
+                                    : static_cast<double>(whole(i));
   }
   int64_t whole(size_t i) const { return decode_int(dtype, bits[i]); }
   void set(size_t i, double v) { bits[i] = encode_float(dtype, v); }
@@ -42,7 +44,8 @@ inline Array make(DType dtype, std::vector<int64_t> shape) {
 inline Array from_literal(const Literal& data) {
   Array array = make(data.dtype, data.shape);
   const size_t width = size_of(data.dtype);
-  for (size_t i = 0; i < array.bits.size(); ++i) std::memcpy(&array.bits[i], data.bytes.data() + i * width, width);
+  for (size_t i = 0; i < array.bits.size(); ++i)
+    std::memcpy(&array.bits[i], data.bytes.data() + i * width, width);
   return array;
 }
 
@@ -50,12 +53,14 @@ using Index = std::vector<int64_t>;
 
 inline size_t offset(const std::vector<int64_t>& shape, const Index& index) {
   size_t at = 0;
-  for (size_t axis = 0; axis < shape.size(); ++axis) at = at * static_cast<size_t>(shape[axis]) + static_cast<size_t>(index[axis]);
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    at = at * static_cast<size_t>(shape[axis]) + static_cast<size_t>(index[axis]);
   return at;
 }
 
 // Calls f(index, position) for every element in row-major order.
-inline void for_each(const std::vector<int64_t>& shape, const std::function<void(const Index&, size_t)>& f) {
+inline void for_each(const std::vector<int64_t>& shape,
+                     const std::function<void(const Index&, size_t)>& f) {
   Index index(shape.size());
   const size_t n = count(shape);
   for (size_t at = 0; at < n; ++at) {
@@ -70,7 +75,8 @@ inline void for_each(const std::vector<int64_t>& shape, const std::function<void
 
 class Evaluator {
  public:
-  // `arguments` by input index; constants and states with data may be left out (empty dtype is never read).
+  // `arguments` by input index; constants and states with data may be left out (empty dtype is
+  // never read).
   Evaluator(const Graph& graph, std::vector<Array> arguments, Bindings vars)
       : graph_(graph), arguments_(std::move(arguments)), vars_(std::move(vars)) {
     for (NodeId id = 0; id < graph.nodes().size(); ++id) values_.push_back(eval(graph.node(id)));
@@ -95,12 +101,19 @@ class Evaluator {
     if (is_elementwise(node.op)) return elementwise(node);
     if (is_reduction(node.op)) return reduction(node);
     switch (node.op) {
-      case Op::contract: return contract(node);
-      case Op::attention: return attention(node);
-      case Op::gather: return gather(node);
-      case Op::scatter: case Op::scatter_add: return scatter(node);
-      case Op::assign: return assign(node);
-      default: return in(node, 0);  // copy
+      case Op::contract:
+        return contract(node);
+      case Op::attention:
+        return attention(node);
+      case Op::gather:
+        return gather(node);
+      case Op::scatter:
+      case Op::scatter_add:
+        return scatter(node);
+      case Op::assign:
+        return assign(node);
+      default:
+        return in(node, 0);  // copy
     }
   }
 
@@ -132,11 +145,20 @@ class Evaluator {
       for (size_t axis = 0; axis < rank; ++axis) {
         const int64_t i = index[axis];
         switch (node.op) {
-          case Op::permute: from[static_cast<size_t>(node.ints[axis])] = i; break;
-          case Op::expand: from[axis] = x.shape[axis] == 1 ? 0 : i; break;
-          case Op::shrink: from[axis] = size(node.syms[axis]) + i * node.ints[axis]; break;
-          case Op::pad: from[axis] = i - size(node.syms[axis]); break;
-          default: from[axis] = i;
+          case Op::permute:
+            from[static_cast<size_t>(node.ints[axis])] = i;
+            break;
+          case Op::expand:
+            from[axis] = x.shape[axis] == 1 ? 0 : i;
+            break;
+          case Op::shrink:
+            from[axis] = size(node.syms[axis]) + i * node.ints[axis];
+            break;
+          case Op::pad:
+            from[axis] = i - size(node.syms[axis]);
+            break;
+          default:
+            from[axis] = i;
         }
         if (node.op == Op::flip)
           for (const int64_t flipped : node.ints)
@@ -148,34 +170,60 @@ class Evaluator {
     return out;
   }
 
-  static double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+  static double sigmoid(double x) {
+    return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+  }
 
   static double real1(Op op, double x) {
     switch (op) {
-      case Op::neg: return -x;
-      case Op::abs: return std::fabs(x);
-      case Op::sign: return x != x ? x : x > 0 ? 1 : x < 0 ? -1 : x;
-      case Op::sqrt: return std::sqrt(x);
-      case Op::floor: return std::floor(x);
-      case Op::ceil: return std::ceil(x);
-      case Op::trunc: return std::trunc(x);
-      case Op::round: return std::nearbyint(x);
-      case Op::exp: return std::exp(x);
-      case Op::exp2: return std::exp2(x);
-      case Op::expm1: return std::expm1(x);
-      case Op::log: return std::log(x);
-      case Op::log2: return std::log2(x);
-      case Op::log1p: return std::log1p(x);
-      case Op::sin: return std::sin(x);
-      case Op::cos: return std::cos(x);
-      case Op::tanh: return std::tanh(x);
-      case Op::sigmoid: return sigmoid(x);
-      case Op::silu: return x == -HUGE_VAL ? -0.0 : x * sigmoid(x);
-      case Op::erf: return std::erf(x);
-      case Op::gelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-      case Op::rsqrt: return 1 / std::sqrt(x);
-      case Op::relu: return x < 0 ? 0 : x;
-      default: return NAN;
+      case Op::neg:
+        return -x;
+      case Op::abs:
+        return std::fabs(x);
+      case Op::sign:
+        return x != x ? x : x > 0 ? 1 : x < 0 ? -1 : x;
+      case Op::sqrt:
+        return std::sqrt(x);
+      case Op::floor:
+        return std::floor(x);
+      case Op::ceil:
+        return std::ceil(x);
+      case Op::trunc:
+        return std::trunc(x);
+      case Op::round:
+        return std::nearbyint(x);
+      case Op::exp:
+        return std::exp(x);
+      case Op::exp2:
+        return std::exp2(x);
+      case Op::expm1:
+        return std::expm1(x);
+      case Op::log:
+        return std::log(x);
+      case Op::log2:
+        return std::log2(x);
+      case Op::log1p:
+        return std::log1p(x);
+      case Op::sin:
+        return std::sin(x);
+      case Op::cos:
+        return std::cos(x);
+      case Op::tanh:
+        return std::tanh(x);
+      case Op::sigmoid:
+        return sigmoid(x);
+      case Op::silu:
+        return x == -HUGE_VAL ? -0.0 : x * sigmoid(x);
+      case Op::erf:
+        return std::erf(x);
+      case Op::gelu:
+        return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+      case Op::rsqrt:
+        return 1 / std::sqrt(x);
+      case Op::relu:
+        return x < 0 ? 0 : x;
+      default:
+        return NAN;
     }
   }
 
@@ -187,49 +235,82 @@ class Evaluator {
 
   static double real2(Op op, double a, double b) {
     switch (op) {
-      case Op::add: return a + b;
-      case Op::sub: return a - b;
-      case Op::mul: return a * b;
-      case Op::div: return a / b;
-      case Op::pow: return std::pow(a, b);
-      case Op::minimum: return extreme(a, b, false);
-      case Op::maximum: return extreme(a, b, true);
-      default: return NAN;
+      case Op::add:
+        return a + b;
+      case Op::sub:
+        return a - b;
+      case Op::mul:
+        return a * b;
+      case Op::div:
+        return a / b;
+      case Op::pow:
+        return std::pow(a, b);
+      case Op::minimum:
+        return extreme(a, b, false);
+      case Op::maximum:
+        return extreme(a, b, true);
+      default:
+        return NAN;
     }
   }
 
-  // Integers of `type`, as sign- or zero-extended 64-bit values; what is returned wraps into the type.
+  // Integers of `type`, as sign- or zero-extended 64-bit values; what is returned wraps into the
+  // type.
   static int64_t whole2(Op op, DType type, int64_t a, int64_t b) {
     const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
     const bool is_signed = is_signed_int(type);
     const bool wide = y >= bits_of(type) || (is_signed && b < 0);
     const bool less = is_signed ? a < b : x < y;
     switch (op) {
-      case Op::add: return static_cast<int64_t>(x + y);
-      case Op::sub: return static_cast<int64_t>(x - y);
-      case Op::mul: return static_cast<int64_t>(x * y);
-      case Op::div: return b == 0 ? 0 : !is_signed ? static_cast<int64_t>(x / y) : b == -1 ? static_cast<int64_t>(0 - x) : a / b;
-      case Op::rem: return b == 0 || (is_signed && b == -1) ? 0 : !is_signed ? static_cast<int64_t>(x % y) : a % b;
-      case Op::minimum: return less ? a : b;
-      case Op::maximum: return less ? b : a;
-      case Op::bit_and: return a & b;
-      case Op::bit_or: return a | b;
-      case Op::bit_xor: return a ^ b;
-      case Op::shl: return wide ? 0 : static_cast<int64_t>(x << y);
-      case Op::shr: return wide ? 0 : is_signed ? a >> y : static_cast<int64_t>(x >> y);
-      default: return 0;
+      case Op::add:
+        return static_cast<int64_t>(x + y);
+      case Op::sub:
+        return static_cast<int64_t>(x - y);
+      case Op::mul:
+        return static_cast<int64_t>(x * y);
+      case Op::div:
+        return b == 0       ? 0
+               : !is_signed ? static_cast<int64_t>(x / y)
+               : b == -1    ? static_cast<int64_t>(0 - x)
+                            : a / b;
+      case Op::rem:
+        return b == 0 || (is_signed && b == -1) ? 0
+               : !is_signed                     ? static_cast<int64_t>(x % y)
+                                                : a % b;
+      case Op::minimum:
+        return less ? a : b;
+      case Op::maximum:
+        return less ? b : a;
+      case Op::bit_and:
+        return a & b;
+      case Op::bit_or:
+        return a | b;
+      case Op::bit_xor:
+        return a ^ b;
+      case Op::shl:
+        return wide ? 0 : static_cast<int64_t>(x << y);
+      case Op::shr:
+        return wide ? 0 : is_signed ? a >> y : static_cast<int64_t>(x >> y);
+      default:
+        return 0;
     }
   }
 
   static int64_t whole1(Op op, DType type, int64_t a) {
     const bool negative = is_signed_int(type) && a < 0;
     switch (op) {
-      case Op::neg: return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
-      case Op::abs: return negative ? static_cast<int64_t>(0 - static_cast<uint64_t>(a)) : a;
-      case Op::sign: return negative ? -1 : a != 0;
-      case Op::relu: return negative ? 0 : a;
-      case Op::bit_not: return type == DType::boolean ? !a : ~a;
-      default: return 0;
+      case Op::neg:
+        return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+      case Op::abs:
+        return negative ? static_cast<int64_t>(0 - static_cast<uint64_t>(a)) : a;
+      case Op::sign:
+        return negative ? -1 : a != 0;
+      case Op::relu:
+        return negative ? 0 : a;
+      case Op::bit_not:
+        return type == DType::boolean ? !a : ~a;
+      default:
+        return 0;
     }
   }
 
@@ -237,29 +318,39 @@ class Evaluator {
     const bool real = a.is_real();
     const bool is_signed = is_signed_int(a.dtype);
     const bool equal = real ? a.real(i) == b.real(i) : a.bits[i] == b.bits[i];
-    const bool less = real ? a.real(i) < b.real(i) : is_signed ? a.whole(i) < b.whole(i) : a.bits[i] < b.bits[i];
+    const bool less = real        ? a.real(i) < b.real(i)
+                      : is_signed ? a.whole(i) < b.whole(i)
+                                  : a.bits[i] < b.bits[i];
     switch (op) {
-      case Op::eq: return equal;
-      case Op::ne: return !equal;
-      case Op::lt: return less;
-      default: return less || equal;
+      case Op::eq:
+        return equal;
+      case Op::ne:
+        return !equal;
+      case Op::lt:
+        return less;
+      default:
+        return less || equal;
     }
   }
 
   static void cast(const Array& x, Array& out, size_t i) {
-    if (out.dtype == DType::boolean) return out.set(i, static_cast<int64_t>(x.is_real() ? x.real(i) != 0 : x.bits[i] != 0));
+    if (out.dtype == DType::boolean)
+      return out.set(i, static_cast<int64_t>(x.is_real() ? x.real(i) != 0 : x.bits[i] != 0));
     if (out.is_real()) return out.set(i, x.real(i));
     if (!x.is_real()) return out.set(i, x.whole(i));
     const double v = std::trunc(x.real(i));
     const double span = std::ldexp(1.0, static_cast<int>(bits_of(out.dtype)));
-    const double low = is_signed_int(out.dtype) ? -span / 2 : 0, high = is_signed_int(out.dtype) ? span / 2 : span;
+    const double low = is_signed_int(out.dtype) ? -span / 2 : 0,
+                 high = is_signed_int(out.dtype) ? span / 2 : span;
     if (v != v) return out.set(i, int64_t{0});
     if (v < low) return out.set(i, static_cast<int64_t>(low));
     if (v >= high) {
       out.bits[i] = is_signed_int(out.dtype) ? mask_of(out.dtype) >> 1 : mask_of(out.dtype);
       return;
     }
-    out.bits[i] = (v < 0 ? static_cast<uint64_t>(static_cast<int64_t>(v)) : static_cast<uint64_t>(v)) & mask_of(out.dtype);
+    out.bits[i] =
+        (v < 0 ? static_cast<uint64_t>(static_cast<int64_t>(v)) : static_cast<uint64_t>(v)) &
+        mask_of(out.dtype);
   }
 
   Array elementwise(const Node& node) const {
@@ -271,7 +362,8 @@ class Evaluator {
       } else if (node.op == Op::bitcast) {
         out.bits[i] = a.bits[i];
       } else if (is_unary(node.op)) {
-        a.is_real() ? out.set(i, real1(node.op, a.real(i))) : out.set(i, whole1(node.op, a.dtype, a.whole(i)));
+        a.is_real() ? out.set(i, real1(node.op, a.real(i)))
+                    : out.set(i, whole1(node.op, a.dtype, a.whole(i)));
       } else if (node.op == Op::where) {
         out.bits[i] = a.bits[i] ? in(node, 1).bits[i] : in(node, 2).bits[i];
       } else if (node.op == Op::fma) {
@@ -280,7 +372,8 @@ class Evaluator {
         out.set(i, static_cast<int64_t>(compare(node.op, a, in(node, 1), i)));
       } else {
         const Array& b = in(node, 1);
-        a.is_real() ? out.set(i, real2(node.op, a.real(i), b.real(i))) : out.set(i, whole2(node.op, a.dtype, a.whole(i), b.whole(i)));
+        a.is_real() ? out.set(i, real2(node.op, a.real(i), b.real(i)))
+                    : out.set(i, whole2(node.op, a.dtype, a.whole(i), b.whole(i)));
       }
     }
     return out;
@@ -288,24 +381,36 @@ class Evaluator {
 
   static Op scalar_of(Op op) {
     switch (op) {
-      case Op::sum: return Op::add;
-      case Op::prod: return Op::mul;
-      case Op::max: return Op::maximum;
-      case Op::min: return Op::minimum;
-      case Op::bit_and_reduce: return Op::bit_and;
-      case Op::bit_or_reduce: return Op::bit_or;
-      default: return Op::bit_xor;
+      case Op::sum:
+        return Op::add;
+      case Op::prod:
+        return Op::mul;
+      case Op::max:
+        return Op::maximum;
+      case Op::min:
+        return Op::minimum;
+      case Op::bit_and_reduce:
+        return Op::bit_and;
+      case Op::bit_or_reduce:
+        return Op::bit_or;
+      default:
+        return Op::bit_xor;
     }
   }
 
   static int64_t whole_identity(Op op, DType type) {
     const auto top = static_cast<int64_t>(is_signed_int(type) ? mask_of(type) >> 1 : mask_of(type));
     switch (op) {
-      case Op::prod: return 1;
-      case Op::bit_and_reduce: return -1;
-      case Op::max: return is_signed_int(type) ? -top - 1 : 0;
-      case Op::min: return top;
-      default: return 0;
+      case Op::prod:
+        return 1;
+      case Op::bit_and_reduce:
+        return -1;
+      case Op::max:
+        return is_signed_int(type) ? -top - 1 : 0;
+      case Op::min:
+        return top;
+      default:
+        return 0;
     }
   }
 
@@ -313,7 +418,10 @@ class Evaluator {
     const Array& x = in(node, 0);
     Array out = result(node);
     const bool arg = node.op == Op::argmax || node.op == Op::argmin;
-    std::vector<double> real(out.bits.size(), node.op == Op::prod ? 1 : node.op == Op::max ? -HUGE_VAL : node.op == Op::min ? HUGE_VAL : 0);
+    std::vector<double> real(out.bits.size(), node.op == Op::prod  ? 1
+                                              : node.op == Op::max ? -HUGE_VAL
+                                              : node.op == Op::min ? HUGE_VAL
+                                                                   : 0);
     std::vector<int64_t> whole(out.bits.size(), whole_identity(node.op, x.dtype));
     std::vector<bool> seen(out.bits.size());
     std::vector<size_t> best(out.bits.size());
@@ -335,14 +443,16 @@ class Evaluator {
       }
       seen[o] = true;
     });
-    for (size_t i = 0; i < out.bits.size(); ++i) x.is_real() && !arg ? out.set(i, real[i]) : out.set(i, whole[i]);
+    for (size_t i = 0; i < out.bits.size(); ++i)
+      x.is_real() && !arg ? out.set(i, real[i]) : out.set(i, whole[i]);
     return out;
   }
 
   // Strictly before the best so far; the first NaN wins over all.
   static bool better(Op op, const Array& x, size_t a, size_t best) {
     if (!x.is_real()) {
-      const bool less = is_signed_int(x.dtype) ? x.whole(a) < x.whole(best) : x.bits[a] < x.bits[best];
+      const bool less =
+          is_signed_int(x.dtype) ? x.whole(a) < x.whole(best) : x.bits[a] < x.bits[best];
       return op == Op::argmax ? !less && x.bits[a] != x.bits[best] : less;
     }
     const double v = x.real(a), w = x.real(best);
@@ -419,7 +529,8 @@ class Evaluator {
     const auto axis = static_cast<size_t>(node.ints[0]);
     const size_t width = index.shape.size();
     for_each(out.shape, [&](const Index& to, size_t at) {
-      const Index where(to.begin() + static_cast<ptrdiff_t>(axis), to.begin() + static_cast<ptrdiff_t>(axis + width));
+      const Index where(to.begin() + static_cast<ptrdiff_t>(axis),
+                        to.begin() + static_cast<ptrdiff_t>(axis + width));
       const auto i = row(index, offset(index.shape, where), data.shape[axis]);
       Index from(to.begin(), to.begin() + static_cast<ptrdiff_t>(axis));
       from.push_back(i.value_or(0));

@@ -14,7 +14,8 @@ void expect_round_trip(const Graph& g) {
   ASSERT_TRUE(again) << again.error().message << "\n" << text;
   EXPECT_EQ(to_text(*again), text);
   ASSERT_EQ(again->nodes().size(), g.nodes().size());
-  for (NodeId id = 0; id < g.nodes().size(); ++id) EXPECT_EQ(again->node(id), g.node(id)) << "node " << id;
+  for (NodeId id = 0; id < g.nodes().size(); ++id)
+    EXPECT_EQ(again->node(id), g.node(id)) << "node " << id;
   for (size_t i = 0; i < g.inputs().size(); ++i) {
     const Input &a = g.inputs()[i], &b = again->inputs()[i];
     EXPECT_EQ(a.name, b.name);
@@ -81,12 +82,17 @@ TEST(GraphText, NamesLargeLiteralsByHash) {
   const std::string text = to_text(g, {.inline_bytes = 3});
   const std::string hash = sha256_hex(std::vector<uint8_t>{1, 2, 3, 4});
   EXPECT_EQ(text, "%0 = input \"w\" constant data=sha256:" + hash + " : u8[4]\n");
-  const auto found = parse(text, [](std::string_view) -> Result<std::vector<uint8_t>> { return std::vector<uint8_t>{1, 2, 3, 4}; });
+  const auto found = parse(text, [](std::string_view) -> Result<std::vector<uint8_t>> {
+    return std::vector<uint8_t>{1, 2, 3, 4};
+  });
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(to_text(*found), to_text(g));
-  EXPECT_FALSE(parse(text, [](std::string_view) -> Result<std::vector<uint8_t>> { return std::vector<uint8_t>{1, 2, 3, 5}; }));
+  EXPECT_FALSE(parse(text, [](std::string_view) -> Result<std::vector<uint8_t>> {
+    return std::vector<uint8_t>{1, 2, 3, 5};
+  }));
   EXPECT_EQ(parse(text).error().message,
-            "graph text: line 1: the data of 'w' is outside of the text, and nothing here can look it up");
+            "graph text: line 1: the data of 'w' is outside of the text, and nothing here can look "
+            "it up");
 }
 
 TEST(GraphText, ErrorsNameTheLine) {
@@ -97,24 +103,35 @@ TEST(GraphText, ErrorsNameTheLine) {
   };
   EXPECT_EQ(error("# a comment"), "accepted");
   EXPECT_EQ(error("%1 = foo %0 : f32[n, 3]"), "graph text: line 3: unknown operation 'foo'");
-  EXPECT_EQ(error("%1 = exp %7 : f32[n, 3]"), "graph text: line 3: exp: operand %7 does not exist, the graph has 1 nodes");
-  EXPECT_EQ(error("%1 = exp %0 : f32[n, 4]"), "graph text: line 3: exp: the shape given is [n, 4], but the operands make it [n, 3]");
-  EXPECT_EQ(error("%1 = exp %0 : f64[n, 3]"), "graph text: line 3: the type given is f64[n, 3], but the operands make it f32[n, 3]");
-  EXPECT_EQ(error("%2 = exp %0 : f32[n, 3]"), "graph text: line 3: %2 is node %1 of the graph: out of order, or equal to an earlier one");
+  EXPECT_EQ(error("%1 = exp %7 : f32[n, 3]"),
+            "graph text: line 3: exp: operand %7 does not exist, the graph has 1 nodes");
+  EXPECT_EQ(error("%1 = exp %0 : f32[n, 4]"),
+            "graph text: line 3: exp: the shape given is [n, 4], but the operands make it [n, 3]");
+  EXPECT_EQ(error("%1 = exp %0 : f64[n, 3]"),
+            "graph text: line 3: the type given is f64[n, 3], but the operands make it f32[n, 3]");
+  EXPECT_EQ(
+      error("%2 = exp %0 : f32[n, 3]"),
+      "graph text: line 3: %2 is node %1 of the graph: out of order, or equal to an earlier one");
   EXPECT_EQ(error("%1 = exp %0 : f99[n, 3]"), "graph text: line 3: unknown dtype 'f99'");
   EXPECT_EQ(error("%1 = exp %0"), "graph text: line 3: wanted ':' at ''");
-  EXPECT_EQ(error("%1 = exp %0 : f32[n, 3] x"), "graph text: line 3: something follows the end of the line");
-  EXPECT_EQ(error("%1 = sum %0 ints=[1 : f32[n, 1]"), "graph text: line 3: something follows the end of the line");
+  EXPECT_EQ(error("%1 = exp %0 : f32[n, 3] x"),
+            "graph text: line 3: something follows the end of the line");
+  EXPECT_EQ(error("%1 = sum %0 ints=[1 : f32[n, 1]"),
+            "graph text: line 3: something follows the end of the line");
   EXPECT_EQ(error("%1 = sum %0 ints=[1 "), "graph text: line 3: wanted ']' at the end of the list");
   EXPECT_EQ(error("%1 = sum %0 ints=[1] order=fast : f32[n, 1]"),
             "graph text: line 3: unknown order 'fast', wanted any, tree, blk256 or attn");
   EXPECT_EQ(error("output \"y\" = %9"), "graph text: line 3: %9 is not an earlier node");
   EXPECT_EQ(error("output y = %0"), "graph text: line 3: wanted '\"' at 'y = %0'");
-  EXPECT_EQ(error("var m = 3..1"), "graph text: line 3: wanted 'var NAME = MIN..MAX' with MIN <= MAX");
-  EXPECT_EQ(error("%1 = input \"c\" const : f32[1]"),
-            "graph text: line 3: unknown kind of input 'const', wanted argument, state or constant");
-  EXPECT_EQ(error("%1 = input \"c\" constant data=12345 : u8[2]"), "graph text: line 3: data has an odd number of hex digits");
-  EXPECT_EQ(error("%1 = input \"c\" constant data=12xx : u8[2]"), "graph text: line 3: data is not hex digits");
+  EXPECT_EQ(error("var m = 3..1"),
+            "graph text: line 3: wanted 'var NAME = MIN..MAX' with MIN <= MAX");
+  EXPECT_EQ(
+      error("%1 = input \"c\" const : f32[1]"),
+      "graph text: line 3: unknown kind of input 'const', wanted argument, state or constant");
+  EXPECT_EQ(error("%1 = input \"c\" constant data=12345 : u8[2]"),
+            "graph text: line 3: data has an odd number of hex digits");
+  EXPECT_EQ(error("%1 = input \"c\" constant data=12xx : u8[2]"),
+            "graph text: line 3: data is not hex digits");
   EXPECT_EQ(error("%1 = full bits=0x : f32[]"), "graph text: line 3: wanted a number at ': f32[]'");
 }
 
@@ -148,24 +165,35 @@ class RandomGraph {
     const NodeId a = any_node(), b = any_node();
     const auto axis = static_cast<int64_t>(pick(3)) - 1;
     switch (pick(12)) {
-      case 0: return keep(unary(g, static_cast<Op>(static_cast<uint64_t>(Op::neg) + pick(24)), a));
+      case 0:
+        return keep(unary(g, static_cast<Op>(static_cast<uint64_t>(Op::neg) + pick(24)), a));
       case 1:
-      case 2: return keep(binary(g, static_cast<Op>(static_cast<uint64_t>(Op::add) + pick(17)), a, b));
-      case 3: return keep(reduce(g, static_cast<Op>(static_cast<uint64_t>(Op::sum) + pick(7)), a, {axis}, pick(2)));
-      case 4: return keep(matmul(g, a, transpose(g, b).value()));
-      case 5: return keep(softmax(g, a, axis));
-      case 6: return keep(where(g, a, b, a));
+      case 2:
+        return keep(binary(g, static_cast<Op>(static_cast<uint64_t>(Op::add) + pick(17)), a, b));
+      case 3:
+        return keep(reduce(g, static_cast<Op>(static_cast<uint64_t>(Op::sum) + pick(7)), a, {axis},
+                           pick(2)));
+      case 4:
+        return keep(matmul(g, a, transpose(g, b).value()));
+      case 5:
+        return keep(softmax(g, a, axis));
+      case 6:
+        return keep(where(g, a, b, a));
       case 7: {
-        const Slice cut{Sym(static_cast<int64_t>(pick(5)) - 2), pick(2) ? std::optional<Sym>(n_) : std::nullopt, pick(2) ? 1 : -2};
+        const Slice cut{Sym(static_cast<int64_t>(pick(5)) - 2),
+                        pick(2) ? std::optional<Sym>(n_) : std::nullopt, pick(2) ? 1 : -2};
         return keep(slice(g, a, std::span(&cut, 1)));
       }
       case 8: {
         const NodeId parts[] = {a, b};
         return keep(concat(g, parts, axis));
       }
-      case 9: return keep(cast(g, a, kAllDTypes[pick(std::size(kAllDTypes))]));
-      case 10: return keep(mean(g, a, {}, true));
-      default: return keep(argreduce(g, Op::argmax, a, axis, false));
+      case 9:
+        return keep(cast(g, a, kAllDTypes[pick(std::size(kAllDTypes))]));
+      case 10:
+        return keep(mean(g, a, {}, true));
+      default:
+        return keep(argreduce(g, Op::argmax, a, axis, false));
     }
   }
 
