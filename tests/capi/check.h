@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern ost_error_t error; /* of the last call */
-#define E (error = (ost_error_t){.size = sizeof(ost_error_t)}, &error)
+extern ost_error_t last_error; /* of the last call */
+#define E (last_error = (ost_error_t){.size = sizeof(ost_error_t)}, &last_error)
 
 #define CHECK(condition)                                                                \
   do {                                                                                  \
@@ -22,7 +22,7 @@ extern ost_error_t error; /* of the last call */
   do {                                                                                                        \
     const ost_status_t status_ = (call);                                                                      \
     if (status_ != OST_OK) {                                                                                  \
-      fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ost_status_text(status_), error.message); \
+      fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ost_status_text(status_), last_error.message); \
       exit(1);                                                                                                \
     }                                                                                                         \
   } while (0)
@@ -30,9 +30,9 @@ extern ost_error_t error; /* of the last call */
 #define FAILS(wanted, text, call)                                                                           \
   do {                                                                                                      \
     const ost_status_t status_ = (call);                                                                    \
-    if (status_ != (wanted) || error.status != (wanted) || strstr(error.message, text) == NULL) {           \
+    if (status_ != (wanted) || last_error.status != (wanted) || strstr(last_error.message, text) == NULL) {           \
       fprintf(stderr, "%s:%d: %s: found %s: '%s', wanted %s: '%s'\n", __FILE__, __LINE__, #call,            \
-              ost_status_text(status_), error.message, ost_status_text(wanted), text);                      \
+              ost_status_text(status_), last_error.message, ost_status_text(wanted), text);                      \
       exit(1);                                                                                              \
     }                                                                                                       \
   } while (0)

@@ -1,7 +1,7 @@
 /* The C ABI from C: every entry point, on every device of this build. Usage: capi_c FOLDER */
 #include "check.h"
 
-ost_error_t error;
+ost_error_t last_error;
 const char* folder;
 
 static void append(void* context, const void* data, uint64_t size) {

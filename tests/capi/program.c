@@ -29,7 +29,7 @@ static void test_compile_options(void) {
   options = SIZED(ost_compile_options_t);
   options.arena_limit = 16;
   CHECK(ost_graph_compile(graph, &options, &program, E) != OST_OK);
-  CHECK(strstr(error.message, "16") != NULL);
+  CHECK(strstr(last_error.message, "16") != NULL);
   options = SIZED(ost_compile_options_t);
   options.numerics = 9;
   FAILS(OST_INVALID_ARGUMENT, "numerics 9", ost_graph_compile(graph, &options, &program, E));
@@ -120,7 +120,7 @@ static void test_link(ost_program_t* program, ost_context_t* context) {
   OK(ost_program_describe(linked, &b, E));
   CHECK(a.images == 0 && b.images == b.kernels && strcmp(a.id, b.id) == 0);
   ost_program_release(linked);
-  CHECK(ost_program_link(program, context, &nobody, 1, &linked, E) != OST_OK && strstr(error.message, "nobody") != NULL);
+  CHECK(ost_program_link(program, context, &nobody, 1, &linked, E) != OST_OK && strstr(last_error.message, "nobody") != NULL);
   FAILS(OST_UNAVAILABLE, "ref:7", ost_program_link(program, context, &too_far, 1, &linked, E));
 }
 
