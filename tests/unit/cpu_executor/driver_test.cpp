@@ -1,4 +1,4 @@
-// The driver: what it says about itself, options, errors, memory, and compiling without a compiler.
+// The driver: what it says about itself, options, errors and memory.
 #include <cstdint>
 #include <thread>
 
@@ -70,7 +70,7 @@ TEST(CpuDriver, RefusesStructsThatAreTooShort) {
   EXPECT_EQ(2u, error.rule);
 }
 
-TEST(CpuDriver, SaysThatTheCompilerIsMissing) {
+TEST(CpuDriver, RefusesOtherFormsAndTargets) {
   Cpu cpu;
   ost_compile_t job{};
   job.size = sizeof job;
