@@ -203,10 +203,11 @@ class Scheduler {
     }
     group.kernel = kernel;
     group.step = static_cast<uint32_t>(p_.steps.size());
-    group.why = k.has_contraction && !k.inlined.empty() ? "a contraction with what is computed element by element before and after it"
-                : k.has_reduction                       ? "a row kernel: reductions along the same rows and what depends on them"
-                : k.inlined.empty()                     ? "nothing to fuse with"
-                                                        : "elementwise operations over one shape";
+    const bool fused = std::any_of(k.inlined.begin(), k.inlined.end(), [&](NodeId n) { return !ir::is_movement(g_.node(n).op); });
+    group.why = !fused && k.outputs.size() == 1 ? "nothing to fuse with"
+                : k.has_contraction              ? "a contraction with what is computed element by element before and after it"
+                : k.has_reduction                ? "a row kernel: reductions along the same rows and what depends on them"
+                                                 : "elementwise operations over one shape";
     group.ended = k.ended.empty() ? "inputs" : k.ended;
     p_.groups.push_back(std::move(group));
   }
