@@ -137,6 +137,40 @@ Value* Emit::fold(Value* v, llvm::function_ref<Value*(Value*, Value*)> combine) 
   return v;
 }
 
+Value* Emit::min(Value* x, Value* y) {
+  const auto *cx = llvm::dyn_cast<llvm::ConstantInt>(x), *cy = llvm::dyn_cast<llvm::ConstantInt>(y);
+  if (cx && cy) return cx->getValue().slt(cy->getValue()) ? x : y;
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
+}
+Value* Emit::max(Value* x, Value* y) {
+  const auto *cx = llvm::dyn_cast<llvm::ConstantInt>(x), *cy = llvm::dyn_cast<llvm::ConstantInt>(y);
+  if (cx && cy) return cx->getValue().sgt(cy->getValue()) ? x : y;
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
+}
+
+// A constant mask with one lane is a scalar store here: LLVM 22 makes a store of 32 bits of it when the elements are
+// narrower and were truncated, which writes behind the end.
+void Emit::store(Value* v, Value* p, llvm::Align align, Value* mask) {
+  if (!mask) {
+    b.CreateAlignedStore(v, p, align);
+    return;
+  }
+  if (const auto* c = llvm::dyn_cast<llvm::Constant>(mask)) {
+    unsigned live = 0, lane = 0;
+    for (unsigned i = 0; i < lanes(mask); ++i) {
+      const auto* bit = c->getAggregateElement(i);
+      if (bit && bit->isOneValue()) ++live, lane = i;
+    }
+    if (live == 0) return;
+    if (live == 1) {
+      Value* one = b.CreateExtractElement(v, uint64_t{lane});
+      b.CreateAlignedStore(one, at(one->getType(), p, i64(lane)), align);
+      return;
+    }
+  }
+  b.CreateMaskedStore(v, p, align, mask);
+}
+
 Value* Emit::mul(Value* x, Value* y) {
   for (int swap = 0; swap < 2; ++swap, std::swap(x, y)) {
     const auto* c = llvm::dyn_cast<llvm::ConstantInt>(y);

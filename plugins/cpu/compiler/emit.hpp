@@ -76,13 +76,14 @@ class Emit {
   // --- memory
   Value* at(llvm::Type* element, Value* base, Value* index) { return b.CreateGEP(element, base, index); }
   Value* stack(llvm::Type* element, uint64_t count);     // 64-byte aligned, in the entry block
+  void store(Value* v, Value* p, llvm::Align align, Value* mask);  // mask may be nullptr
   static llvm::Align align_of(uint32_t dtype) { return llvm::Align(ostinato::kir::size_of(dtype)); }
 
   // --- integers
   Value* add(Value* x, Value* y) { return b.CreateAdd(x, y); }
   Value* mul(Value* x, Value* y);
-  Value* min(Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
-  Value* max(Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
+  Value* min(Value* x, Value* y);  // signed; constants are folded
+  Value* max(Value* x, Value* y);
   Value* ceil_div(Value* x, int64_t y) { return b.CreateSDiv(b.CreateAdd(x, i64(y - 1)), i64(y)); }
 };
 

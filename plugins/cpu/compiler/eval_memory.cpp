@@ -111,10 +111,7 @@ void Eval::store(Id s) {
   Value* v = to_memory(t, vector(value_id));
   Value* m = lane_mask(mask);
   if (is_constant(index.stride, 1)) {
-    Value* p = e.at(e.memory_type(t), param(param_id), index.v);
-    if (m) e.b.CreateMaskedStore(v, p, Emit::align_of(t), m);
-    else e.b.CreateAlignedStore(v, p, Emit::align_of(t));
-    return;
+    return e.store(v, e.at(e.memory_type(t), param(param_id), index.v), Emit::align_of(t), m);
   }
   if (!m) m = llvm::ConstantInt::getTrue(Emit::widen(e.b.getInt1Ty(), lanes().width));
   e.b.CreateMaskedScatter(v, addresses(param_id, index, k.src(s, 1)), Emit::align_of(t), m);

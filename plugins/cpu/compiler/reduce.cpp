@@ -4,6 +4,7 @@
 //   along   a loop over the axis, each lane of the scope (or the scalar) with an accumulator of its own. Any order.
 // Reductions over one axis that do not need each other share a loop.
 #include <algorithm>
+#include <utility>
 
 #include "plugins/cpu/compiler/eval.hpp"
 #include "plugins/cpu/compiler/ops.hpp"
@@ -125,7 +126,7 @@ class Reduction {
   }
   // A lane that is switched off leaves its accumulator as it is (adding a zero could turn -0 into +0).
   Value* keep(Value* next, Value* acc) {
-    Value* mask = across_ ? ev_.lanes().mask : nullptr;
+    Value* mask = across_ && width_ > 1 ? ev_.lanes().mask : nullptr;
     return mask ? e_.b.CreateSelect(mask, next, acc) : next;
   }
   Value* index() { return width_ > 1 ? ev_.vector(axis_) : ev_.scalar(axis_); }
@@ -189,15 +190,61 @@ class Reduction {
       ev_.bind_lanes(axis_, at, width_, nullptr);
       return step(current);
     });
+    const auto masked = [&] {
+      Eval::Scope scope(ev_);
+      ev_.bind_lanes(axis_, main_end, width_, e_.prefix_mask(rest, width_));
+      return step(whole);
+    };
     Values r = e_.branch(
-        e_.b.CreateICmpSGT(rest, e_.i64(0)),
-        [&] {
-          Eval::Scope scope(ev_);
-          ev_.bind_lanes(axis_, main_end, width_, e_.prefix_mask(rest, width_));
-          return step(whole);
-        },
+        e_.b.CreateICmpSGT(rest, e_.i64(0)), [&] { return masks_are_cheap() ? masked() : tail_in_memory(main_end, hi, whole); },
         [&] { return whole; });
     for_trees([&](size_t, size_t slot, Id t) { r[slot] = as_accumulator(fold_lanes(t, r[slot])); });
+    return r;
+  }
+
+  // Without masked memory operations each of them would become a branch per lane.
+  bool masks_are_cheap() const {
+    if (e_.avx512) return true;
+    if (!has(e_.isa, "avx2")) return false;
+    for (const Id v : f_.closure(operands())) {
+      if (k_.op(v) != OST_KIR_OP_LOAD || !f_.depends(v, axis_)) continue;
+      if (kir::size_of(k_.dtype(v)) < 4 || !f_.a.stride(k_.src(v, 1), axis_).is(1)) return false;
+    }
+    return true;
+  }
+
+  // The last few elements one by one, into the accumulator of their lane.
+  Values tail_in_memory(Value* lo, Value* hi, const Values& acc) {
+    std::vector<Value*> memory;
+    const auto stored = [&](llvm::Type* t) { return t->isIntegerTy(1) ? static_cast<llvm::Type*>(e_.b.getInt8Ty()) : t; };
+    for (Value* v : acc) {
+      llvm::Type* t = stored(v->getType()->getScalarType());
+      memory.push_back(e_.stack(t, width_));
+      e_.b.CreateStore(t == v->getType()->getScalarType() ? v : e_.b.CreateZExt(v, Emit::widen(t, width_)), memory.back());
+    }
+    const unsigned width = std::exchange(width_, 1);
+    e_.loop(lo, hi, 1, [&](Value* at) {
+      Eval::Scope scope(ev_);
+      ev_.bind(axis_, at);
+      Value* lane = e_.b.CreateSub(at, lo);
+      Values in;
+      const auto slot = [&](size_t i) { return e_.at(stored(acc[i]->getType()->getScalarType()), memory[i], lane); };
+      for (size_t i = 0; i < acc.size(); ++i) {
+        llvm::Type* t = acc[i]->getType()->getScalarType();
+        Value* v = e_.b.CreateLoad(stored(t), slot(i));
+        in.push_back(t == stored(t) ? v : e_.b.CreateTrunc(v, t));
+      }
+      const Values out = step(in);
+      for (size_t i = 0; i < acc.size(); ++i)
+        e_.b.CreateStore(e_.b.CreateZExtOrBitCast(out[i], stored(out[i]->getType())), slot(i));
+    });
+    width_ = width;
+    Values r;
+    for (size_t i = 0; i < acc.size(); ++i) {
+      llvm::Type* t = acc[i]->getType()->getScalarType();
+      Value* v = e_.b.CreateLoad(Emit::widen(stored(t), width_), memory[i]);
+      r.push_back(t == stored(t) ? v : e_.b.CreateTrunc(v, acc[i]->getType()));
+    }
     return r;
   }
 
