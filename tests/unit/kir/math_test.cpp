@@ -80,10 +80,11 @@ Bound published_bound(Fn fn, bool f64) {
   std::ifstream page("docs/numerics.md");
   const std::string row = fmt::format("| {} ", name_of(fn));
   for (std::string line; std::getline(page, line);) {
-    if (!line.starts_with(row) || line.find(" % ") == std::string::npos) continue;
+    if (!line.starts_with(row)) continue;
     std::vector<std::string> cells;
     std::istringstream fields(line);
     for (std::string cell; std::getline(fields, cell, '|');) cells.push_back(cell);
+    if (cells.size() != 9) continue;  // a row of another table
     const auto number = [&](size_t i) { return cells[i].find_first_of("0123456789") == std::string::npos ? 0.5 : std::stod(cells[i]); };
     return f64 ? Bound{number(6), number(7)} : Bound{number(2), number(3)};
   }
