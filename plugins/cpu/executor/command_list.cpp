@@ -89,10 +89,8 @@ void CommandList::check_copies(std::span<const Range> slots) const {
   for (const Copy& c : bound_copies_) check_sizes(c.to.bind(slots).size, c.from.bind(slots).size);
 }
 
-// Stores what differs from the last replay. True if a kernel has other variables than its plan was
-// made for.
-bool CommandList::bind(std::span<const Range> slots, std::span<const int64_t> vars) {
-  bool stale = !bound_;
+// Stores what differs from the last replay.
+void CommandList::bind(std::span<const Range> slots, std::span<const int64_t> vars) {
   const auto same = [](const Range& a, const Range& b) {
     return a.data == b.data && a.size == b.size;
   };
@@ -104,7 +102,7 @@ bool CommandList::bind(std::span<const Range> slots, std::span<const int64_t> va
       if (vars_[p.var] == size) continue;
       vars_[p.var] = size;
       records_[p.record].planned = false;
-      stale = true;
+      scheduled_ = false;
     }
     std::copy(slots.begin(), slots.end(), bound_slots_.begin());
   }
@@ -112,10 +110,9 @@ bool CommandList::bind(std::span<const Range> slots, std::span<const int64_t> va
     if (vars_[p.var] == vars[p.from]) continue;
     vars_[p.var] = vars[p.from];
     records_[p.record].planned = false;
-    stale = true;
+    scheduled_ = false;
   }
   bound_ = true;
-  return stale;
 }
 
 void CommandList::plan() {
@@ -251,9 +248,11 @@ void CommandList::run(std::span<const Range> slots, std::span<const int64_t> var
   constexpr double kWorthWaking = 100;
   const std::scoped_lock lock(mutex_);
   const StrictFloat strict;
-  if (bind(slots, vars)) {
+  bind(slots, vars);
+  if (!scheduled_) {
     plan();
     schedule();
+    scheduled_ = true;  // not before: either may fail, and the next replay must try again
   }
   if (profile != nullptr) return run_profiled(*profile);
   if (parallel_us_ >= kWorthWaking) engine_.pool.rouse();

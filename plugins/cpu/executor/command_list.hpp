@@ -67,7 +67,7 @@ class CommandList final : public ost::plugin::SyncCommandList {
   void add_size(const ost::plugin::RecordedRef& ref);
 
   void check_copies(std::span<const ost::plugin::Range> slots) const;
-  bool bind(std::span<const ost::plugin::Range> slots, std::span<const int64_t> vars);
+  void bind(std::span<const ost::plugin::Range> slots, std::span<const int64_t> vars);
   void plan();
   void schedule();
   void schedule_level(uint32_t first, uint32_t last);
@@ -88,6 +88,7 @@ class CommandList final : public ost::plugin::SyncCommandList {
 
   std::vector<ost::plugin::Range> bound_slots_;
   bool bound_ = false;
+  bool scheduled_ = false;  // plans and steps are those of vars_
   std::vector<Piece> pieces_;
   std::vector<uint32_t> cuts_;  // task i of a step is pieces [cuts_[i], cuts_[i + 1])
   std::vector<Step> steps_;

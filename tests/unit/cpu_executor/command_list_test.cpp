@@ -207,6 +207,21 @@ TEST_P(CpuCommandList, RefusesBrokenRecordingsAndBindings) {
   EXPECT_EQ("command list has 1 variables, 0 were given", submit(replay(list, {ref}, {})));
 }
 
+TEST_P(CpuCommandList, FailsEachTimeIfItsPlanFails) {
+  ost_ref_t ref;
+  int64_t* value = cpu.buffer<int64_t>(1, ref);
+  *value = 1;
+  ost_cmdlist_t* list = cpu.list({recorded(executable, entry("step"), 0, {ref}, {0}),
+                                  recorded(executable, entry("impossible_plan"), 1, {}, {})},
+                                 0, 1);
+  for (int round = 0; round < 3; ++round) {
+    Error error;
+    EXPECT_EQ(OST_DATA_LOSS, cpu.submit({replay(list, {}, {5})}, &error));
+    EXPECT_STRNE("", error.message);
+  }
+  EXPECT_EQ(1, *value);
+}
+
 TEST_P(CpuCommandList, OutlivesItsExecutable) {
   const std::string image = kernel_image();
   ost_executable_t* own = nullptr;
