@@ -1,6 +1,7 @@
 #include "core/kir/prune.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ost::kir {
 namespace {
@@ -49,7 +50,8 @@ std::vector<Value> of_kind(const Kernel& kernel, Op op) {
     if (kernel.op(v) == op) found.push_back(v);
   }
   if (op == Op::axis || op == Op::store) return found;
-  std::stable_sort(found.begin(), found.end(), [&](Value a, Value b) { return kernel.insts[a].imm < kernel.insts[b].imm; });
+  const auto place = [&](Value v) { return std::pair(kernel.insts[v].imm, v); };
+  std::sort(found.begin(), found.end(), [&](Value a, Value b) { return place(a) < place(b); });
   return found;
 }
 
