@@ -42,6 +42,13 @@ Value* Eval::shared() {
   return e.b.CreateLoad(e.b.getPtrTy(), p);
 }
 
+void Eval::write_kept(Id axis) {
+  if (kept_ == kNone || !f.depends(kept_, axis) || !lookup(kept_)) return;
+  const Val at = get(axis);
+  Value* v = at.stride ? vector(kept_) : scalar(kept_);
+  e.b.CreateAlignedStore(v, e.at(e.type(k.dtype(kept_)), kept_at_, at.v), Emit::align_of(k.dtype(kept_)));
+}
+
 void Eval::bind(Id axis, Value* scalar) {
   scopes_.back().bound |= f.a.bit(axis);
   set(axis, {scalar});

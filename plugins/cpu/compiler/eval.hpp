@@ -87,7 +87,10 @@ class Eval {
   Value* param(Id param);
   Value* shared();  // the call's shared memory
 
-  Value* call() const { return call_; }
+  // While `memory` is not nullptr, reductions over an axis store the value at its index (row_cache.hpp).
+  void keep(Id value, Value* memory) { kept_ = memory ? value : kNone, kept_at_ = memory; }
+  void write_kept(Id axis);  // called by a reduction once its operands are there
+
   const std::vector<Id>& queue() const { return queue_; }  // what ensure() or prepare() is busy with
   const Val* lookup(Id value) const;
   kir::AxisSet bound() const;
@@ -116,6 +119,8 @@ class Eval {
   std::vector<Frame> scopes_;
   std::vector<Id> queue_;
   Value* call_;
+  Id kept_ = kNone;
+  Value* kept_at_ = nullptr;
   llvm::DenseMap<Id, Value*> params_;
   friend class Scope;
 };

@@ -21,14 +21,14 @@ Phase nests_phase(std::shared_ptr<std::vector<Nest>> nests) {
     for (const Nest& n : *nests) total = ev.e.add(total, nest_tasks(ev, n));
     return total;
   };
-  phase.emit = [nests](Eval& ev, Value*, Value* lo, Value* hi) {
+  phase.emit = [nests](Eval& ev, Value* scratch, Value* lo, Value* hi) {
     Emit& e = ev.e;
     Value* first = e.i64(0);
     for (const Nest& n : *nests) {
-      if (nests->size() == 1) return emit_nest(ev, n, lo, hi);
+      if (nests->size() == 1) return emit_nest(ev, n, scratch, lo, hi);
       Value* count = nest_tasks(ev, n);
       Value* from = e.max(e.b.CreateSub(lo, first), e.i64(0));
-      emit_nest(ev, n, from, e.min(e.b.CreateSub(hi, first), count));
+      emit_nest(ev, n, scratch, from, e.min(e.b.CreateSub(hi, first), count));
       first = e.add(first, count);
     }
   };
@@ -116,8 +116,15 @@ Lowering choose_lowering(const Facts& facts, FeatureSet isa) {
     if (plan) add_gemm(lowering, *plan);
     else others.push_back(std::move(s));
   }
-  if (!others.empty() || lowering.phases.empty())
-    lowering.phases.push_back(nests_phase(std::make_shared<std::vector<Nest>>(plan_nests(facts, isa, std::move(others)))));
+  if (others.empty() && !lowering.phases.empty()) return lowering;
+  const auto nests = std::make_shared<std::vector<Nest>>(plan_nests(facts, isa, std::move(others)));
+  lowering.phases.push_back(nests_phase(nests));
+  const auto before = lowering.scratch_bytes;
+  lowering.scratch_bytes = [nests, before](Eval& ev) {
+    Value* most = before ? before(ev) : ev.e.i64(0);
+    for (const Nest& n : *nests) most = ev.e.max(most, nest_scratch(ev, n));
+    return most;
+  };
   return lowering;
 }
 

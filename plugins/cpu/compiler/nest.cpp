@@ -24,10 +24,21 @@ class NestEmitter {
     return n;
   }
 
-  void emit(Value* lo, Value* hi) {
+  // A row and as many lanes behind it as a masked vector may touch.
+  Value* scratch() {
+    if (!nest_.cache) return e_.i64(0);
+    return e_.mul(e_.add(ev_.extent(nest_.vector), e_.i64(64)), e_.i64(kir::size_of(k_.dtype(nest_.cache->kept))));
+  }
+
+  void emit(Value* row, Value* lo, Value* hi) {
     ev_.prepare(extents());
+    if (nest_.cache) {
+      row_ = row;
+      ev_.keep(nest_.cache->kept, row);
+    }
     ev_.prepare(roots_from(0));
     e_.loop(lo, hi, 1, [&](Value* task) { run_task(task); });
+    if (nest_.cache) ev_.keep(nest_.cache->kept, nullptr);
   }
 
   // All loops in one piece, without tasks.
@@ -131,13 +142,22 @@ class NestEmitter {
     e_.loop(main_end, hi, 1, [&](Value* at) {
       Eval::Scope scope(ev_);
       ev_.bind(nest_.vector, at);
+      reuse(at, 1);
       stores_at(nest_.outer.size() + 1);
     });
+  }
+
+  void reuse(Value* at, unsigned width) {
+    if (!row_) return;
+    llvm::Type* t = e_.type(k_.dtype(nest_.cache->reused));
+    const llvm::Align align = Emit::align_of(k_.dtype(nest_.cache->reused));
+    ev_.set(nest_.cache->reused, {e_.b.CreateAlignedLoad(Emit::widen(t, width), e_.at(t, row_, at), align)});
   }
 
   void vector_body(Value* at, Value* mask) {
     Eval::Scope scope(ev_);
     ev_.bind_lanes(nest_.vector, at, nest_.width, mask);
+    reuse(at, nest_.width);
     stores_at(nest_.outer.size() + 1);
   }
 
@@ -145,6 +165,7 @@ class NestEmitter {
   Emit& e_;
   const Nest& nest_;
   const kir::Kernel& k_;
+  Value* row_ = nullptr;  // of the row cache
 };
 
 // Continues the loops over carry axes that the last statement was in, as far as they are the same.
@@ -207,7 +228,10 @@ class CarryEmitter {
 }  // namespace
 
 Value* nest_tasks(Eval& eval, const Nest& nest) { return NestEmitter(eval, nest).tasks(); }
-void emit_nest(Eval& eval, const Nest& nest, Value* lo, Value* hi) { NestEmitter(eval, nest).emit(lo, hi); }
+Value* nest_scratch(Eval& eval, const Nest& nest) { return NestEmitter(eval, nest).scratch(); }
+void emit_nest(Eval& eval, const Nest& nest, Value* scratch, Value* lo, Value* hi) {
+  NestEmitter(eval, nest).emit(scratch, lo, hi);
+}
 void emit_carry(Eval& eval, FeatureSet isa, const std::vector<Statement>& statements) {
   CarryEmitter(eval, isa, statements).run(0, statements.size(), 0);
 }

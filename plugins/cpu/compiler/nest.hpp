@@ -9,6 +9,7 @@
 #include "plugins/cpu/abi/target.hpp"
 #include "plugins/cpu/compiler/eval.hpp"
 #include "plugins/cpu/compiler/facts.hpp"
+#include "plugins/cpu/compiler/row_cache.hpp"
 
 namespace ost_cpu {
 
@@ -27,6 +28,7 @@ struct Nest {
   unsigned prefix = 0;
   int64_t chunk = 0;      // of the vector axis, per task; 0: all of it
   bool masked_tail = false;  // else the last few points of the vector axis are a scalar loop
+  std::optional<RowCache> cache;
 };
 
 // Statements of a kernel, as the interpreter groups them.
@@ -37,7 +39,9 @@ Nest plan_nest(const Facts& facts, FeatureSet isa, std::vector<Statement> parts)
 
 // The number of tasks, as code.
 Value* nest_tasks(Eval& eval, const Nest& nest);
-void emit_nest(Eval& eval, const Nest& nest, Value* lo, Value* hi);
+// Scratch memory, as code.
+Value* nest_scratch(Eval& eval, const Nest& nest);
+void emit_nest(Eval& eval, const Nest& nest, Value* scratch, Value* lo, Value* hi);
 // All statements of a kernel with carry axes, in order.
 void emit_carry(Eval& eval, FeatureSet isa, const std::vector<Statement>& statements);
 

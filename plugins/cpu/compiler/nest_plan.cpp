@@ -35,6 +35,7 @@ class Planner {
     order_outer();
     choose_tasks();
     choose_width();
+    if (nest_.vector != kNone) nest_.cache = find_row_cache(f_, nest_.vector, needed_);
     return std::move(nest_);
   }
 

@@ -115,6 +115,15 @@ Value* ldexp_f32(Emit& e, Value* x, Value* n) {
   return e.b.CreateFPTrunc(e.b.CreateFMul(e.b.CreateFPExt(x, wide), power_of_two(e, k, wide)), x->getType());
 }
 
+// Where no lane leaves the exponents of normal numbers, one product is the whole of it (and rounds once).
+Value* ldexp_f32_vector(Emit& e, Value* x, Value* n) {
+  Value* offset = e.b.CreateAdd(n, llvm::ConstantInt::get(n->getType(), 126));
+  Value* far = e.b.CreateICmpUGT(offset, llvm::ConstantInt::get(n->getType(), 253));
+  return e.branch(
+      e.any(far), [&] { return Values{ldexp_f32(e, x, n)}; },
+      [&] { return Values{e.b.CreateFMul(x, power_of_two(e, n, x->getType()))}; })[0];
+}
+
 // The steps of musl's scalbn without its branches: a step down leaves 53 bits of room, so only the last product rounds.
 Value* ldexp_f64(Emit& e, Value* x, Value* n) {
   llvm::Type* t = n->getType();
@@ -140,7 +149,8 @@ Value* emit_fma(Emit& e, Value* x, Value* y, Value* z) {
 
 Value* emit_ldexp(Emit& e, Value* x, Value* n) {
   if (e.avx512 && Emit::lanes(x) >= 16) return scalef(e, x, n);
-  return x->getType()->getScalarType()->isFloatTy() ? ldexp_f32(e, x, n) : ldexp_f64(e, x, n);
+  if (!x->getType()->getScalarType()->isFloatTy()) return ldexp_f64(e, x, n);
+  return Emit::isa_vector(x) ? ldexp_f32_vector(e, x, n) : ldexp_f32(e, x, n);
 }
 
 Value* emit_div(Emit& e, Value* x, Value* y, bool is_signed) {

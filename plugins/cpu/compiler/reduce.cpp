@@ -103,6 +103,7 @@ class Reduction {
 
   Values step(const Values& acc) {
     ev_.ensure(operands(), f_.owner[group_[0]]);
+    ev_.write_kept(axis_);
     Values next;
     size_t at = 0;
     for (const Id r : group_) {
