@@ -9,6 +9,7 @@ namespace ost::kir {
 namespace {
 
 constexpr size_t kMaxRecords = size_t{1} << 20;
+constexpr uint32_t kMaxSlots = 1024;  // of params, and of vars: bounds the work below
 
 class Verifier {
  public:
@@ -56,6 +57,8 @@ class Verifier {
 
   Result<> slots(Op op) const {
     std::vector<char> seen(op == Op::param ? kernel_.param_count() : kernel_.var_count(), 0);
+    if (seen.size() > kMaxSlots)
+      return fail(OST_INVALID_ARGUMENT, "kir: {} records of {} are above the limit of {}", seen.size(), info(op).name, kMaxSlots);
     for (Value v = 0; v < kernel_.insts.size(); ++v) {
       if (kernel_.op(v) != op) continue;
       const uint64_t slot = kernel_.insts[v].imm;
@@ -92,45 +95,58 @@ class Verifier {
     return {};
   }
 
-  // A param that is both read and written: a load is sound if it runs in the order of a carry axis, or reads exactly the
-  // element that a store of the same point writes, and is not used at other points.
+  // A param that is both loaded from and stored to. Statements have no order without carry axes, so no statement may read
+  // what another one writes: either both are under carry axes, or the load reads exactly the element that its own
+  // statement writes.
   Result<> in_place() const {
-    const uint64_t carry = axes_of_role(Role::carry);
+    std::vector<char> loaded(kernel_.insts.size(), 0);
+    std::vector<Value> stores;
     for (Value v = 0; v < kernel_.insts.size(); ++v) {
-      if (kernel_.op(v) != Op::load) continue;
-      const Value param = kernel_.insts[v].src[0];
-      if (!(kernel_.insts[param].aux & OST_KIR_WRITE) || (scope_.depends[v] & carry) != 0) continue;
-      OST_TRY(in_place_load(v, param, carry));
+      if (kernel_.op(v) == Op::load) loaded[kernel_.insts[v].src[0]] = 1;
+      if (kernel_.op(v) == Op::store) stores.push_back(v);
+    }
+    for (Value param = 0; param < kernel_.insts.size(); ++param) {
+      if (kernel_.op(param) != Op::param || !loaded[param]) continue;
+      std::vector<Value> writes;
+      std::copy_if(stores.begin(), stores.end(), std::back_inserter(writes), [&](Value s) { return kernel_.insts[s].src[0] == param; });
+      if (!writes.empty()) OST_TRY(readers_of(param, writes));
     }
     return {};
   }
 
-  Result<> in_place_load(Value load, Value param, uint64_t carry) const {
-    const Value index = kernel_.insts[load].src[1];
-    Value partner = kNone;
-    bool written = false;
-    for (Value v = 0; v < kernel_.insts.size(); ++v) {
-      if (kernel_.op(v) != Op::store || kernel_.insts[v].src[0] != param) continue;
-      written = true;
-      if (kernel_.insts[v].src[1] == index || (scope_.depends[v] & carry) != 0) partner = v;
-      if (kernel_.insts[v].src[1] != index && (scope_.depends[v] & carry) == 0)
-        return wrong(load, "load: reads slot {} at %{}, but store %{} writes it at %{}: wanted the same index or a carry axis",
-                     kernel_.insts[param].imm, index, v, kernel_.insts[v].src[1]);
+  // Follows each load of the param to the stores that use it.
+  Result<> readers_of(Value param, const std::vector<Value>& writes) const {
+    const Value index = kernel_.insts[writes[0]].src[1];
+    std::vector<Value> at_index(kernel_.insts.size(), kNone);   // by record: a load at the index of the first store
+    std::vector<Value> elsewhere(kernel_.insts.size(), kNone);  // a load at another index
+    for (Value v = param + 1; v < kernel_.insts.size(); ++v) {
+      if (kernel_.op(v) == Op::load && kernel_.insts[v].src[0] == param) {
+        (kernel_.insts[v].src[1] == index ? at_index : elsewhere)[v] = v;
+      }
+      for (Value source : kernel_.operands(v)) {
+        if (at_index[v] == kNone) at_index[v] = at_index[source];
+        if (elsewhere[v] == kNone) elsewhere[v] = elsewhere[source];
+      }
+      if (kernel_.op(v) != Op::store || (at_index[v] == kNone && elsewhere[v] == kNone)) continue;
+      for (Value write : writes) OST_TRY(fits(v, write, at_index[v], elsewhere[v]));
     }
-    if (!written || (scope_.depends[partner] & carry) != 0) return {};
-    return same_points(load, partner);
+    return {};
   }
 
-  // Every store that uses the load runs over the same axes as the store to its param.
-  Result<> same_points(Value load, Value partner) const {
-    std::vector<char> uses(kernel_.insts.size(), 0);
-    uses[load] = 1;
-    for (Value v = load + 1; v < kernel_.insts.size(); ++v) {
-      for (Value source : kernel_.operands(v)) uses[v] |= uses[source];
-      if (uses[v] && kernel_.op(v) == Op::store && scope_.depends[v] != scope_.depends[partner]) {
-        return wrong(load, "load: of a param that store %{} writes in place is used by store %{} over other axes", partner, v);
-      }
-    }
+  Result<> fits(Value user, Value write, Value at_index, Value elsewhere) const {
+    const uint64_t carry = axes_of_role(Role::carry);
+    const bool user_carries = (scope_.depends[user] & carry) != 0;
+    const bool write_carries = (scope_.depends[write] & carry) != 0;
+    if (user_carries && write_carries) return {};
+    const Value load = elsewhere != kNone ? elsewhere : at_index;
+    const uint64_t slot = kernel_.insts[kernel_.insts[load].src[0]].imm;
+    if (user_carries != write_carries)
+      return wrong(load, "load: of slot {}, which store %{} writes, is used by store %{}: wanted both or none under a carry axis", slot, write, user);
+    if (elsewhere != kNone || kernel_.insts[write].src[1] != kernel_.insts[load].src[1])
+      return wrong(load, "load: reads slot {} at %{}, but store %{} writes it at %{}: wanted the same index or carry axes", slot,
+                   kernel_.insts[load].src[1], write, kernel_.insts[write].src[1]);
+    if (scope_.depends[user] != scope_.depends[write])
+      return wrong(load, "load: of slot {}, which store %{} writes in place, is used by store %{} over other axes", slot, write, user);
     return {};
   }
 

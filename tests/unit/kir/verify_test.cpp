@@ -177,20 +177,32 @@ TEST(Verify, ScopesOfAxes) {
   });
 }
 
-// The load may only see what was there before the kernel, or the element of its own point.
+// A statement may not read what another one writes, unless carry axes order them.
 TEST(Verify, InPlaceUpdates) {
   const std::string both = "%10 = param f32 slot=2 rw %2\n";
   const auto rest = [&](const std::string& records) { return after_prelude(both + records); };
   EXPECT_EQ(rest("%11 = load f32 %10, %5\n%12 = neg f32 %11\n%13 = store f32 %10, %5, %12"), "verified");
   EXPECT_EQ(rest("%11 = load f32 %10, %5\n%12 = store f32 %4, %5, %11"), "verified") << "not stored to at all";
+  EXPECT_EQ(rest("%11 = load f32 %10, %0\n%12 = store f32 %10, %5, %7"), "verified") << "nobody uses the load";
   EXPECT_EQ(rest("%11 = load f32 %10, %0\n%12 = store f32 %10, %5, %11"),
-            "kir record 11: load: reads slot 2 at %0, but store %12 writes it at %5: wanted the same index or a carry axis");
-  EXPECT_EQ(rest("%11 = axis i64 carry %2\n%12 = load f32 %10, %0\n%13 = load f32 %3, %11\n%14 = add f32 %12, %13\n"
-                 "%15 = store f32 %10, %0, %14"),
-            "verified");
+            "kir record 11: load: reads slot 2 at %0, but store %12 writes it at %5: wanted the same index or carry axes");
+  EXPECT_EQ(rest("%11 = load f32 %10, %5\n%12 = add f32 %11, %7\n%13 = store f32 %4, %5, %12\n%14 = store f32 %10, %5, %7"), "verified")
+      << "two stores of one statement";
   EXPECT_EQ(rest("%11 = axis i64 parallel %1\n%12 = load f32 %10, %5\n%13 = store f32 %10, %5, %12\n%14 = mul i64 %5, %11\n"
                  "%15 = store f32 %4, %14, %12"),
-            "kir record 12: load: of a param that store %13 writes in place is used by store %15 over other axes");
+            "kir record 12: load: of slot 2, which store %13 writes in place, is used by store %15 over other axes");
+  EXPECT_EQ(rest("%11 = load f32 %10, %5\n%12 = store f32 %4, %5, %11\n%13 = mul i64 %5, %1\n%14 = store f32 %10, %13, %7"),
+            "kir record 11: load: reads slot 2 at %5, but store %14 writes it at %13: wanted the same index or carry axes");
+}
+
+TEST(Verify, InPlaceUpdatesUnderCarryAxes) {
+  const std::string both = "%10 = param f32 slot=2 rw %2\n%11 = axis i64 carry %2\n%12 = load f32 %3, %11\n%13 = load f32 %10, %0\n";
+  const auto rest = [&](const std::string& records) { return after_prelude(both + records); };
+  EXPECT_EQ(rest("%14 = add f32 %13, %12\n%15 = store f32 %10, %0, %14"), "verified") << "a running sum";
+  EXPECT_EQ(rest("%14 = store f32 %10, %11, %12\n%15 = store f32 %4, %5, %13"),
+            "kir record 13: load: of slot 2, which store %14 writes, is used by store %15: wanted both or none under a carry axis");
+  EXPECT_EQ(rest("%14 = store f32 %10, %5, %7\n%15 = add f32 %13, %12\n%16 = store f32 %4, %11, %15"),
+            "kir record 13: load: of slot 2, which store %14 writes, is used by store %16: wanted both or none under a carry axis");
 }
 
 TEST(Verify, LimitsAreChecked) {
@@ -201,7 +213,12 @@ TEST(Verify, LimitsAreChecked) {
   k.insts.push_back(Inst{OST_KIR_OP_AXIS, OST_DTYPE_I64, 1, 0, {0, kNone, kNone, kNone}, 64});
   EXPECT_EQ(verify(k).error().message, "kir record 65: axis: the kernel has more than 64 axes");
 
-  k.insts.assign((size_t{1} << 20) + 1, k.insts[0]);
+  const Inst constant = k.insts[0];
+  k.insts.assign(1, constant);
+  for (uint64_t slot = 0; slot < 1025; ++slot) k.insts.push_back(Inst{OST_KIR_OP_PARAM, OST_DTYPE_F32, 1, 1, {0, kNone, kNone, kNone}, slot});
+  EXPECT_EQ(verify(k).error().message, "kir: 1025 records of param are above the limit of 1024");
+
+  k.insts.assign((size_t{1} << 20) + 1, constant);
   EXPECT_EQ(verify(k).error().message, "kir: 1048577 records are above the limit of 1048576");
   k.insts.pop_back();
   EXPECT_TRUE(verify(k));
