@@ -22,6 +22,7 @@
 #include "plugins/cpu/compiler/emit.hpp"
 #include "plugins/cpu/compiler/kernel.hpp"
 #include "plugins/cpu/compiler/link.hpp"
+#include "plugins/cpu/compiler/merge_axes.hpp"
 
 namespace ost_cpu {
 
@@ -102,7 +103,7 @@ void compile(const ost_cpu_compile_t& job) {
   if (!isa)
     throw CompileError{OST_INCOMPATIBLE, "cpu: unknown target \"" + std::string(view(job.target)) +
                                              "\", wanted x86_64 or x86_64:FEATURE,..."};
-  const kir::Kernel kernel = read_kernel(job.kernel);
+  const kir::Kernel kernel = merge_axes(read_kernel(job.kernel));
 
   llvm::LLVMContext context;
   llvm::Module module(entry, context);

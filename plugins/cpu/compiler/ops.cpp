@@ -26,9 +26,22 @@ Value* rounding(Emit& e, uint16_t op, Value* x) {
   }
 }
 
+// vrangeps orders zeros as KIR does but lets a NaN lose; the sum of the operands is a NaN wherever one of them is.
+Value* extreme_avx512(Emit& e, bool max, Value* x, Value* y) {
+  const bool f32 = x->getType()->getScalarType()->isFloatTy();
+  const unsigned width = f32 ? 16 : 8;
+  const auto id = f32 ? llvm::Intrinsic::x86_avx512_mask_range_ps_512 : llvm::Intrinsic::x86_avx512_mask_range_pd_512;
+  return e.by_pieces({x, y}, width, [&](llvm::ArrayRef<Value*> p) {
+    Value* all = llvm::ConstantInt::get(e.b.getIntNTy(width), -1, true);
+    Value* r = e.b.CreateIntrinsic(id, {}, {p[0], p[1], e.b.getInt32(max ? 5 : 4), p[0], all, e.b.getInt32(4)});
+    return e.b.CreateSelect(e.b.CreateFCmpUNO(p[0], p[1]), e.b.CreateFAdd(p[0], p[1]), r);
+  });
+}
+
 Value* extreme(Emit& e, bool max, uint32_t t, Value* x, Value* y) {
   if (t == OST_DTYPE_BOOL) return max ? e.b.CreateOr(x, y) : e.b.CreateAnd(x, y);
   // llvm.maximum and minimum: NaN wins and -0 < +0, as KIR has it.
+  if (kir::is_float(t) && e.avx512 && Emit::lanes(x) >= 16) return extreme_avx512(e, max, x, y);
   if (kir::is_float(t)) return binary(e, max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
   if (kir::is_signed(t)) return binary(e, max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, x, y);
   return binary(e, max ? llvm::Intrinsic::umax : llvm::Intrinsic::umin, x, y);

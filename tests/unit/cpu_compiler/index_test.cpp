@@ -137,5 +137,22 @@ TEST(CpuIndex, ScatterAddOverACarryAxis) {
   }
 }
 
+TEST(CpuIndex, AxesThatAreWalkedAsOneAreMerged) {
+  for (const int64_t n : {1, 10, 64}) {
+    Case c(12);
+    const Value v = c.b.var(0, 0, 9);
+    c.data.push_back(random_data(c.random, DType::f32, static_cast<size_t>(9 * 7 * n)));
+    const Value x = c.b.param(0, DType::f32, c.b.i64(9 * 7 * n), OST_KIR_READ);
+    const Value bias = c.input(DType::f32, n), out = c.output(DType::f32, 9 * 7 * n), plain = c.output(DType::f32, 9 * 7 * n);
+    const Value i = c.b.axis(v, Role::parallel), j = c.axis(7), k = c.axis(n);
+    const Value at = c.at(c.at(i, 7, j), n, k);
+    c.b.store(out, at, c.b.add(c.b.load(x, at), c.b.load(bias, k)));
+    const Value i2 = c.b.axis(v, Role::parallel), j2 = c.axis(7), k2 = c.axis(n);
+    const Value at2 = c.at(c.at(i2, 7, j2), n, k2);
+    c.b.store(plain, at2, c.b.load(x, c.b.binary(Op::sub, c.b.i64(9 * 7 * n - 1), at2)), c.b.lt(at2, c.b.i64(100)));
+    c.check({5});
+  }
+}
+
 }  // namespace
 }  // namespace ost::cpu_test
