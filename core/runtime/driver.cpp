@@ -208,8 +208,8 @@ std::string_view form_name(uint32_t form) {
 
 std::string_view device_kind_name(uint32_t kind) {
   switch (kind) {
-    case OST_DEVICE_KIND_CPU: return "cpu";
-    case OST_DEVICE_KIND_GPU: return "gpu";
+    case OST_DEVICE_KIND_CPU: return "CPU";
+    case OST_DEVICE_KIND_GPU: return "GPU";
     case OST_DEVICE_KIND_ACCELERATOR: return "accelerator";
     case OST_DEVICE_KIND_REFERENCE: return "reference";
     default: return "unknown kind";

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <map>
+#include <mutex>
 
 #include "core/runtime/discovery_file.hpp"
 #include "core/runtime/log.hpp"
@@ -89,11 +91,18 @@ std::expected<void, Rejection> check_answer(const ost_negotiate_out_t& out) {
 
 // --- libraries -------------------------------------------------------------------------------------------------------
 
+// Never unloaded, not even at exit: threads of a vendor's runtime may outlive any point at which that could be done.
+boost::dll::shared_library& keep_open(boost::dll::shared_library library) {
+  static std::mutex mutex;
+  static auto& libraries = *new std::deque<boost::dll::shared_library>;
+  const std::lock_guard lock(mutex);
+  return libraries.emplace_back(std::move(library));
+}
+
 std::expected<ost_plugin_negotiate_fn, Rejection> open_library(const std::string& path) {
   try {
-    // Leaked on purpose: threads of a vendor's runtime may outlive any point at which it could be unloaded.
-    auto* library = new boost::dll::shared_library(
-        path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+    auto* library = &keep_open(boost::dll::shared_library(
+        path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local));
     if (!library->has(OST_PLUGIN_ENTRY_NAME)) {
       return reject(LoadStage::entry, 14, "the library does not export {}: it is not an Ostinato plugin",
                     OST_PLUGIN_ENTRY_NAME);

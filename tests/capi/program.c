@@ -46,7 +46,8 @@ static void test_description(ost_program_t* program) {
   int64_t shape[OST_MAX_RANK];
   OK(ost_program_describe(program, &desc, E));
   CHECK(strlen(desc.id) == 64 && strlen(desc.summary) > 0);
-  CHECK(desc.vars == 1 && desc.inputs == 1 && desc.outputs == 1 && desc.constants == 1 && desc.states == 0 && desc.devices == 1);
+  CHECK(desc.vars == 1 && desc.inputs == 1 && desc.outputs == 1 && desc.constants == 1 && desc.states == 0 &&
+        desc.devices == 1);
   CHECK(desc.kernels >= 1 && desc.launches >= 1 && desc.groups >= 1 && desc.copies == 0 && desc.constant_bytes == 24);
   OK(ost_program_var_at(program, 0, &var, E));
   CHECK(strcmp(var.name, "n") == 0 && var.min == 0 && var.max == 4);
@@ -66,7 +67,8 @@ static void test_description(ost_program_t* program) {
 
 static void test_reports(ost_program_t* program) {
   static text_t text;
-  const uint32_t formats[] = {OST_FORMAT_TEXT, OST_FORMAT_JSON, OST_FORMAT_DOT, OST_FORMAT_HTML, OST_FORMAT_MANIFEST, OST_FORMAT_KIR};
+  const uint32_t formats[] = {OST_FORMAT_TEXT, OST_FORMAT_JSON,     OST_FORMAT_DOT,
+                              OST_FORMAT_HTML, OST_FORMAT_MANIFEST, OST_FORMAT_KIR};
   for (uint32_t i = 0; i < COUNT(formats); ++i) {
     const ost_sink_t sink = sink_of(&text);
     OK(ost_program_inspect(program, formats[i], &sink, E));
@@ -102,6 +104,7 @@ static void test_files(ost_program_t* program) {
   OK(ost_program_parse(text.data, text.size, NULL, &parsed, E));
   OK(ost_program_describe(parsed, &b, E));
   CHECK(strcmp(a.id, b.id) == 0);
+  ost_program_release(loaded);
   FAILS(OST_NOT_FOUND, "nothing.json", ost_program_load(file("nothing.json"), NULL, &loaded, E));
   CHECK(loaded == NULL);
   CHECK(ost_program_parse(text.data, text.size / 2, NULL, &loaded, E) != OST_OK && loaded == NULL);
@@ -120,7 +123,8 @@ static void test_link(ost_program_t* program, ost_context_t* context) {
   OK(ost_program_describe(linked, &b, E));
   CHECK(a.images == 0 && b.images == b.kernels && strcmp(a.id, b.id) == 0);
   ost_program_release(linked);
-  CHECK(ost_program_link(program, context, &nobody, 1, &linked, E) != OST_OK && strstr(last_error.message, "nobody") != NULL);
+  CHECK(ost_program_link(program, context, &nobody, 1, &linked, E) != OST_OK &&
+        strstr(last_error.message, "nobody") != NULL);
   FAILS(OST_UNAVAILABLE, "ref:7", ost_program_link(program, context, &too_far, 1, &linked, E));
 }
 

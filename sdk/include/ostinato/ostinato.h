@@ -102,7 +102,7 @@ typedef struct ost_device_desc_t {
   const char* id; /* "cpu:0" */
   const char* driver;
   const char* name;
-  const char* kind;   /* "cpu", "gpu", ... */
+  const char* kind;   /* "CPU", "GPU", "accelerator" or "reference" */
   const char* target; /* target key of its compiler */
   const char* reason; /* why it is not available; "" if it is */
 } ost_device_desc_t;
