@@ -45,10 +45,12 @@ class Fuser {
  public:
   Fuser(const ir::Graph& graph, const FuseOptions& options) : g_(graph), options_(options) {}
 
-  // Values that an assign must not compute in place, found by a former run: they read what the assign overwrites.
+  // Returns values that must be stored after all, for the next run to be told in `store_first`: those that an assign must
+  // not compute in place, since they read what it overwrites, and rows that ended up beside a contraction.
   std::vector<NodeId> run(const std::vector<NodeId>& store_first) {
     find_reachable();
-    for (NodeId n : store_first) forced_[n] = true;
+    alone_.assign(g_.nodes().size(), false);
+    for (NodeId n : store_first) forced_[n] = alone_[n] = true;
     plan_.kernel_of.assign(g_.nodes().size(), kStoredNowhere);
     for (NodeId n = static_cast<NodeId>(g_.nodes().size()); n-- > 0;) {
       if (!reachable_[n]) continue;
@@ -57,7 +59,8 @@ class Fuser {
       decide(n);
       uses_[n].clear();  // not needed any more
     }
-    return std::move(overwritten_);
+    for (const auto& [kernel, reduction] : rows_beside_contractions_) store_rows_apart(plan_.kernels[kernel], reduction);
+    return std::move(store_after_all_);
   }
 
   FusePlan finish() {
@@ -108,7 +111,7 @@ class Fuser {
     if (!options_.fuse && !ir::is_movement(node.op)) return start_kernel(n, "fusion is off");
     std::string refusal;
     if (can_inline(n, refusal)) return inline_into_all(n);
-    if (ir::is_elementwise(node.op) && try_join(n)) return;
+    if (ir::is_elementwise(node.op) && !over_budget(node) && try_join(n)) return;
     for (const UseIn& u : uses) plan_.kernels[u.kernel].ended = fmt::format("{}: {}", ir::name_of(node.op), refusal);
     start_kernel(n, std::string(ir::name_of(node.op)));
   }
@@ -117,7 +120,7 @@ class Fuser {
     const Node& node = g_.node(n);
     const auto& uses = uses_[n];
     const bool movement = ir::is_movement(node.op);
-    if (options_.memory_budget >= 0 && !movement && numel(node.shape).upper() > options_.memory_budget) {
+    if (!movement && over_budget(node)) {
       refusal = fmt::format("{} elements are more than the memory budget of {}", numel(node.shape).str(), options_.memory_budget);
       return false;
     }
@@ -141,6 +144,10 @@ class Fuser {
       return can_be_row_of(n, uses[0], refusal);
     }
     return can_recompute(node, uses, refusal);
+  }
+
+  bool over_budget(const Node& node) const {
+    return options_.memory_budget >= 0 && numel(node.shape).upper() > options_.memory_budget;
   }
 
   bool can_recompute(const Node& node, const std::vector<UseIn>& uses, std::string& refusal) const {
@@ -179,8 +186,10 @@ class Fuser {
     KernelPlan& k = plan_.kernels[u.kernel];
     const Node& node = g_.node(n);
     const uint64_t rows = u.use.depends_on();
-    if (k.has_contraction) refusal = "the kernel has a contraction";
-    else if (u.use.contraction_operand) refusal = "its consumer is a contraction";
+    if (k.has_contraction) {
+      refusal = "the kernel has a contraction";
+      if (!is_tiled(g_.node(k.root)) && !is_writer(g_.node(k.root).op)) rows_beside_contractions_.emplace_back(u.kernel, n);
+    } else if (u.use.contraction_operand) refusal = "its consumer is a contraction";
     else if (rows & kReduceBit) refusal = "its consumer reduces it again";
     else if (!u.use.is_single()) refusal = "it is needed at several places of a row";
     else if (!chains_with(row_sets_[u.kernel], rows)) refusal = "the kernel has rows along other axes";
@@ -224,7 +233,7 @@ class Fuser {
 
   // An elementwise node of the shape of a kernel that uses it element by element becomes one more output of that kernel.
   bool try_join(NodeId n) {
-    if (!options_.fuse || !ir::is_elementwise(g_.node(n).op)) return false;
+    if (!options_.fuse || alone_[n] || !ir::is_elementwise(g_.node(n).op)) return false;
     auto& uses = uses_[n];
     for (const UseIn& u : uses) {
       KernelPlan& k = plan_.kernels[u.kernel];
@@ -330,6 +339,30 @@ class Fuser {
     return false;
   }
 
+  // A row sequence and a contraction met in one elementwise kernel (matmul(a, b) + softmax(c)), which took the contraction
+  // first: what depends on the reduction alone becomes a row kernel of its own instead of falling apart.
+  void store_rows_apart(const KernelPlan& k, NodeId reduction) {
+    std::vector<NodeId> nodes(k.inlined);
+    nodes.insert(nodes.end(), k.outputs.begin(), k.outputs.end());
+    std::sort(nodes.begin(), nodes.end());
+    std::map<NodeId, bool> rows, product;  // depends on the reduction, on a contraction
+    const auto find = [](std::map<NodeId, bool>& m, NodeId n) { return m.contains(n) && m[n]; };
+    for (NodeId n : nodes) {
+      const Node& node = g_.node(n);
+      product[n] = is_tiled(node);
+      for (NodeId in : node.inputs) {
+        rows[n] = rows[n] || in == reduction || find(rows, in);
+        product[n] = product[n] || find(product, in);
+      }
+    }
+    for (NodeId n : nodes) {
+      if (!product[n]) continue;
+      for (NodeId in : g_.node(n).inputs) {
+        if (find(rows, in) && !find(product, in) && !ir::is_movement(g_.node(in).op)) store_after_all_.push_back(in);
+      }
+    }
+  }
+
   // An assign may read its own target only at the element that it writes.
   void find_overwritten_reads(NodeId n) {
     const Op op = g_.node(n).op;
@@ -338,15 +371,16 @@ class Fuser {
       const Node& root = g_.node(plan_.kernels[u.kernel].root);
       if (root.op != Op::assign || storage_of(g_, root.inputs[0]) != storage_of(g_, n)) continue;
       const bool whole = root.shape == g_.node(root.inputs[1]).shape;
-      if (!whole || !u.use.is_identity() || g_.node(n).shape != root.shape) overwritten_.push_back(root.inputs[1]);
+      if (!whole || !u.use.is_identity() || g_.node(n).shape != root.shape) store_after_all_.push_back(root.inputs[1]);
     }
   }
 
   const ir::Graph& g_;
   const FuseOptions options_;
   FusePlan plan_;
-  std::vector<NodeId> overwritten_;
-  std::vector<bool> reachable_, forced_;
+  std::vector<NodeId> store_after_all_;
+  std::vector<std::pair<uint32_t, NodeId>> rows_beside_contractions_;  // kernel, refused reduction
+  std::vector<bool> reachable_, forced_, alone_;
   std::vector<std::vector<UseIn>> uses_;
   std::vector<std::vector<uint64_t>> row_sets_;   // per kernel: the row axes of its reductions
   std::vector<std::vector<uint32_t>> edges_;      // kernel -> kernels that read it

@@ -20,7 +20,8 @@ using Index = std::vector<Value>;
 
 class Lowerer {
  public:
-  Lowerer(const LowerContext& c, const KernelPlan& plan) : c_(c), g_(c.graph), plan_(plan), b_(c.numerics), syms_(b_) {
+  Lowerer(const LowerContext& c, const KernelPlan& plan, bool guarded)
+      : c_(c), g_(c.graph), plan_(plan), guarded_(guarded), b_(c.numerics), syms_(b_) {
     inlined_.insert(plan.inlined.begin(), plan.inlined.end());
     inlined_.insert(plan.outputs.begin(), plan.outputs.end());
   }
@@ -79,7 +80,24 @@ class Lowerer {
     const Value p = b_.param(slot, dtype_of(id), count, access);
     order_.push_back(id);
     params_.emplace(id, p);
+    counts_.emplace(p, count);
     return p;
+  }
+
+  // A guarded kernel masks every access by the size of its buffer. That changes no value, since an access that happens is
+  // inside, but it makes the proof trivial where the index arithmetic is too hard for the prover.
+  Value guard(Value p, Value index, Value mask) {
+    if (!guarded_) return mask;
+    return both(mask, b_.bit_and(b_.le(b_.i64(0), index), b_.lt(index, counts_.at(p))));
+  }
+  bool never(Value mask) const { return mask != kNone && b_.op(mask) == kir::Op::constant && b_.inst(mask).imm == 0; }
+  Value load(Value p, Value index, Value mask) {
+    const Value m = guard(p, index, mask);
+    return never(m) ? b_.constant(b_.dtype(p), 0) : b_.load(p, index, m);
+  }
+  void store(Value p, Value index, Value value, Value mask = kNone) {
+    const Value m = guard(p, index, mask);
+    if (!never(m)) b_.store(p, index, value, m);
   }
 
   DType dtype_of(BufferId id) const { return types_.at(id); }
@@ -137,6 +155,7 @@ class Lowerer {
   // loaded for it. ---
 
   Value eval(NodeId n, const Index& index, Value mask) {
+    if (numel(g_.node(n).shape) == Sym(0)) return b_.constant(g_.node(n).dtype, 0);  // no element of it is ever used
     auto key = std::make_tuple(n, index, mask);
     if (auto it = memo_.find(key); it != memo_.end()) return it->second;
     const Value v = compute(n, index, mask);
@@ -150,7 +169,7 @@ class Lowerer {
     const bool here = inlined_.contains(n);
     if (node.op == Op::input || (c_.plan.is_stored(n) && !here)) {
       if (numel(node.shape) == Sym(0)) return b_.constant(node.dtype, 0);  // read behind a mask that is never true
-      return b_.load(param(n), linear(node.shape, index), mask);
+      return load(param(n), linear(node.shape, index), mask);
     }
     if (ir::is_elementwise(node.op)) {
       Value args[3];
@@ -323,7 +342,7 @@ class Lowerer {
   void store_at(NodeId target, const Shape& shape, NodeId value) {
     if (root_axes_.empty()) root_axes_ = axes_of(shape);
     const Value p = params_.at(c_.buffer_of(target));
-    b_.store(p, linear(shape, root_axes_), eval(value, root_axes_, kNone));
+    store(p, linear(shape, root_axes_), eval(value, root_axes_, kNone));
   }
 
   void store_assign(const Node& node) {
@@ -331,7 +350,7 @@ class Lowerer {
     const Index axes = axes_of(value.shape);
     Index at(axes);
     for (size_t d = 0; d < at.size() && d < node.syms.size(); ++d) at[d] = b_.add(at[d], sym(node.syms[d]));
-    b_.store(params_.at(c_.buffer_of(plan_.root)), linear(node.shape, at), eval(node.inputs[1], axes, kNone));
+    store(params_.at(c_.buffer_of(plan_.root)), linear(node.shape, at), eval(node.inputs[1], axes, kNone));
   }
 
   // Updates in ascending order of their index: a carry axis; elements of one row are independent.
@@ -356,12 +375,12 @@ class Lowerer {
     const Value p = params_.at(c_.buffer_of(plan_.root)), to = linear(node.shape, target);
     Value value = eval(node.inputs[2], update, kNone);
     if (node.op == Op::scatter_add) {
-      const Value args[2] = {b_.load(p, to, inside), value};
+      const Value args[2] = {load(p, to, inside), value};
       Node add = node;
       add.op = Op::add;
       value = lower_elementwise(b_, add, args);
     }
-    b_.store(p, to, value, inside);
+    store(p, to, value, inside);
   }
 
   Result<LoweredKernel> finish() {
@@ -377,10 +396,12 @@ class Lowerer {
   const LowerContext& c_;
   const ir::Graph& g_;
   const KernelPlan& plan_;
+  const bool guarded_;
   kir::Builder b_;
   SymToKir syms_;
   std::set<NodeId> inlined_, visited_;
   std::map<BufferId, Value> params_;
+  std::map<Value, Value> counts_;  // by parameter
   std::map<BufferId, DType> types_;
   std::vector<BufferId> order_;
   Index root_axes_;
@@ -393,18 +414,22 @@ class Lowerer {
 }  // namespace
 
 Result<std::vector<LoweredKernel>> lower(const LowerContext& context, const KernelPlan& kernel) {
-  std::vector<LoweredKernel> out;
-  const Node& root = context.graph.node(kernel.root);
-  auto lowerer = [&] {
-    Lowerer l(context, kernel);
-    for (NodeId n : kernel.outputs) l.set_type(context.buffer_of(n), context.graph.node(n).dtype);
-    return l;
+  const auto lowered = [&](auto part) -> Result<LoweredKernel> {
+    for (const bool guarded : {false, true}) {
+      Lowerer l(context, kernel, guarded);
+      for (NodeId n : kernel.outputs) l.set_type(context.buffer_of(n), context.graph.node(n).dtype);
+      OST_TRY_ASSIGN(auto out, part(l));
+      const auto proved = kir::prove_bounds(out.kir);
+      if (proved) return out;
+      if (guarded) return std::unexpected(proved.error().in(fmt::format("lowering node {}", kernel.root)));
+    }
+    return fail(OST_INTERNAL, "unreachable");
   };
-  OST_TRY_ASSIGN(auto main, lowerer().main_kernel());
-  out.push_back(std::move(main));
-  if (root.op == Op::scatter || root.op == Op::scatter_add) {
-    OST_TRY_ASSIGN(auto second, lowerer().scatter_kernel());
-    out.push_back(std::move(second));
+  std::vector<LoweredKernel> out;
+  OST_TRY_ASSIGN(out.emplace_back(), lowered([](Lowerer& l) { return l.main_kernel(); }));
+  const Op root = context.graph.node(kernel.root).op;
+  if (root == Op::scatter || root == Op::scatter_add) {
+    OST_TRY_ASSIGN(out.emplace_back(), lowered([](Lowerer& l) { return l.scatter_kernel(); }));
   }
   return out;
 }
