@@ -81,7 +81,7 @@ class JitTest : public testing::TestWithParam<std::string> {
   Session session{Lab::get().registry, Lab::get().compiler};
 };
 
-INSTANTIATE_TEST_SUITE_P(Devices, JitTest, testing::Values("ref:0", "cpu:0"), [](const auto& info) { return info.param.substr(0, 3); });
+INSTANTIATE_TEST_SUITE_P(Devices, JitTest, testing::Values("ref:0", "cpu:0"), [](const auto& device) { return device.param.substr(0, 3); });
 
 TEST_P(JitTest, RunsTheBodyTwiceThenReplays) {
   int bodies = 0;
