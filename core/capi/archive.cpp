@@ -73,7 +73,8 @@ Result<> read_file(ost_archive_t& archive) {
     if (!file) return std::unexpected(file.error().in(archive.path));
     for (const auto& [name, tensor] : file->entries()) {
       Entry entry{nullptr, std::nullopt, tensor.dtype_name};
-      if (const auto dtype = from_safetensors(tensor.dtype_name)) entry.type = type_text(name, *dtype, std::span(tensor.shape), 0);
+      if (const auto dtype = from_safetensors(tensor.dtype_name))
+        entry.type = type_text(name, *dtype, std::span(tensor.shape), 0);
       archive.entries.emplace(name, std::move(entry));
     }
     archive.file = std::move(*file);
@@ -123,14 +124,15 @@ uint32_t ost_archive_count(const ost_archive_t* archive) {
   return static_cast<uint32_t>(archive->entries.size());
 }
 
-ost_status_t ost_archive_type_at(const ost_archive_t* archive, uint32_t index, ost_type_desc_t* out_type, ost_error_t* error) {
+ost_status_t ost_archive_type_at(const ost_archive_t* archive, uint32_t index, ost_type_desc_t* out_type,
+                                 ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(archive, "archive"));
     const std::scoped_lock lock(archive->mutex);
     OST_TRY_ASSIGN(const auto* found, const_cast<ost_archive_t*>(archive)->at(index));
     if (!found->second.type) {
-      return fail(OST_INVALID_ARGUMENT, "{}: '{}' has the element type {}, which is not supported", archive->path, found->first,
-                  found->second.foreign_dtype);
+      return fail(OST_INVALID_ARGUMENT, "{}: '{}' has the element type {}, which is not supported", archive->path,
+                  found->first, found->second.foreign_dtype);
     }
     return write_type(out_type, *found->second.type);
   });
@@ -147,7 +149,8 @@ ost_status_t ost_archive_find(const ost_archive_t* archive, const char* name, ui
       return fail(OST_NOT_FOUND, "{}: {} arrays, name one of: {}", archive->path, names.size(), fmt::join(names, ", "));
     }
     const auto it = name == nullptr ? names.begin() : std::ranges::find(names, std::string_view(name));
-    if (it == names.end()) return fail(OST_NOT_FOUND, "{}: no array '{}', there are: {}", archive->path, name, fmt::join(names, ", "));
+    if (it == names.end())
+      return fail(OST_NOT_FOUND, "{}: no array '{}', there are: {}", archive->path, name, fmt::join(names, ", "));
     *out_index = static_cast<uint32_t>(it - names.begin());
     return {};
   });
@@ -161,8 +164,8 @@ ost_status_t ost_archive_array_at(ost_archive_t* archive, uint32_t index, ost_ar
     OST_TRY_ASSIGN(auto* found, archive->at(index));
     OST_TRY(load_entry(*archive, found->first, found->second));
     const Literal& literal = *found->second.data;
-    *out_array = {static_cast<ost_dtype_t>(literal.dtype), static_cast<uint32_t>(literal.shape.size()), literal.shape.data(),
-                  literal.bytes.data()};
+    *out_array = {static_cast<ost_dtype_t>(literal.dtype), static_cast<uint32_t>(literal.shape.size()),
+                  literal.shape.data(), literal.bytes.data()};
     return {};
   });
 }
@@ -173,7 +176,8 @@ ost_status_t ost_archive_add(ost_archive_t* archive, const char* name, const ost
     const std::string key = name == nullptr ? "" : name;
     OST_TRY_ASSIGN(const LiteralPtr literal, to_literal(array, fmt::format("array '{}'", key)));
     const std::scoped_lock lock(archive->mutex);
-    archive->entries.insert_or_assign(key, Entry{literal, type_text(key, literal->dtype, std::span(literal->shape), 0), {}});
+    archive->entries.insert_or_assign(key,
+                                      Entry{literal, type_text(key, literal->dtype, std::span(literal->shape), 0), {}});
     return {};
   });
 }
@@ -191,7 +195,8 @@ ost_status_t ost_archive_save(ost_archive_t* archive, const char* path, ost_erro
     }
     if (format == Format::npz) return manifest::write_npz(path, arrays);
     if (format == Format::safetensors) return manifest::write_safetensors(path, arrays);
-    if (arrays.size() != 1) return fail(OST_INVALID_ARGUMENT, "{}: a .npy file holds one array, there are {}; use .npz", path, arrays.size());
+    if (arrays.size() != 1)
+      return fail(OST_INVALID_ARGUMENT, "{}: a .npy file holds one array, there are {}; use .npz", path, arrays.size());
     return manifest::write_npy(path, *arrays.begin()->second);
   });
 }

@@ -23,7 +23,8 @@ class CallBinder {
       given_[slot] = &bindings[i];
     }
     for (size_t i = 0; i < given_.size(); ++i) {
-      if (given_[i] == nullptr) return fail(OST_INVALID_ARGUMENT, "input '{}' is missing, wanted {}", p_.inputs[i].name, type_of(i));
+      if (given_[i] == nullptr)
+        return fail(OST_INVALID_ARGUMENT, "input '{}' is missing, wanted {}", p_.inputs[i].name, type_of(i));
     }
     return {};
   }
@@ -61,8 +62,9 @@ class CallBinder {
     for (const Var& var : p_.vars) {
       const auto it = sources_.find(var.name);
       if (it == sources_.end()) {
-        return fail(OST_INVALID_ARGUMENT, "variable '{}' ({}..{}) does not follow from the inputs' shapes; give its value", var.name,
-                    var.min, var.max);
+        return fail(OST_INVALID_ARGUMENT,
+                    "variable '{}' ({}..{}) does not follow from the inputs' shapes; give its value", var.name, var.min,
+                    var.max);
       }
       call.vars.push_back(it->second.value);
     }
@@ -84,7 +86,8 @@ class CallBinder {
   Result<size_t> slot_of(const ost_binding_t& binding, size_t position) const {
     if (binding.name == nullptr) {
       if (position < p_.inputs.size()) return position;
-      return fail(OST_INVALID_ARGUMENT, "{} inputs are given, the program has {}: {}", position + 1, p_.inputs.size(), names(p_.inputs));
+      return fail(OST_INVALID_ARGUMENT, "{} inputs are given, the program has {}: {}", position + 1, p_.inputs.size(),
+                  names(p_.inputs));
     }
     const auto it = std::ranges::find(p_.inputs, std::string_view(binding.name), &InputDesc::name);
     if (it != p_.inputs.end()) return static_cast<size_t>(it - p_.inputs.begin());
@@ -104,8 +107,8 @@ class CallBinder {
       sources_.emplace(var.name, Source{value, std::move(why)});
       bindings_.emplace(var.name, value);
     } else if (it->second.value != value) {
-      return fail(OST_INVALID_ARGUMENT, "variable '{}' has two values: {} ({}) and {} ({})", var.name, it->second.value, it->second.text,
-                  value, why);
+      return fail(OST_INVALID_ARGUMENT, "variable '{}' has two values: {} ({}) and {} ({})", var.name, it->second.value,
+                  it->second.text, value, why);
     }
     return {};
   }
@@ -143,7 +146,9 @@ class CallBinder {
       }
       if (known != bindings_.end()) {
         int64_t value = 0;
-        if (__builtin_mul_overflow(term.coefficient, known->second, &value) || __builtin_add_overflow(rest, value, &rest)) return {};
+        if (__builtin_mul_overflow(term.coefficient, known->second, &value) ||
+            __builtin_add_overflow(rest, value, &rest))
+          return {};
         continue;
       }
       if (unknown) return {};  // two unknowns: another dimension or the caller has to say
@@ -151,7 +156,8 @@ class CallBinder {
       coefficient = term.coefficient;
     }
     int64_t left = 0;
-    if (!unknown || __builtin_sub_overflow(found, rest, &left) || left % coefficient != 0) return {};  // check_dim says why
+    if (!unknown || __builtin_sub_overflow(found, rest, &left) || left % coefficient != 0)
+      return {};  // check_dim says why
     return set(*unknown, left / coefficient, dim_text(input, dim));
   }
 

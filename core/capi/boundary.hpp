@@ -69,13 +69,14 @@ Result<T> read_options(const T* in, std::string_view what) {
   out.size = sizeof(T);
   if (in == nullptr) return out;
   if (in->size < kFirstSize<T>) {
-    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what, in->size, kFirstSize<T>);
+    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what, in->size,
+                kFirstSize<T>);
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(in);
   for (size_t i = sizeof(T); i < in->size; ++i) {
     if (bytes[i] != 0) {
-      return fail(OST_INCOMPATIBLE, "{}: byte {} is set and this library, {}, does not know it; use a newer library", what, i,
-                  ost_version_text());
+      return fail(OST_INCOMPATIBLE, "{}: byte {} is set and this library, {}, does not know it; use a newer library",
+                  what, i, ost_version_text());
     }
   }
   std::memcpy(&out, in, std::min<size_t>(in->size, sizeof(T)));
@@ -87,7 +88,8 @@ template <typename T>
 Result<> write_struct(T* out, const T& value, std::string_view what) {
   OST_TRY(require(out, what));
   if (out->size < kFirstSize<T>) {
-    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what, out->size, kFirstSize<T>);
+    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what, out->size,
+                kFirstSize<T>);
   }
   const uint32_t size = out->size;
   std::memset(static_cast<void*>(out), 0, size);
@@ -97,7 +99,8 @@ Result<> write_struct(T* out, const T& value, std::string_view what) {
 }
 
 inline Result<> write_text(const ost_sink_t* sink, std::string_view text) {
-  if (sink == nullptr || sink->write == nullptr) return fail(OST_INVALID_ARGUMENT, "the sink is NULL or has no write function");
+  if (sink == nullptr || sink->write == nullptr)
+    return fail(OST_INVALID_ARGUMENT, "the sink is NULL or has no write function");
   sink->write(sink->context, text.data(), text.size());
   return {};
 }

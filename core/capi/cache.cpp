@@ -18,7 +18,8 @@ void report(const std::vector<runtime::CacheEntry>& entries, ost_cache_entry_fn 
 
 extern "C" {
 
-ost_status_t ost_context_compile_stats(const ost_context_t* context, ost_compile_stats_t* out_stats, ost_error_t* error) {
+ost_status_t ost_context_compile_stats(const ost_context_t* context, ost_compile_stats_t* out_stats,
+                                       ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     const runtime::CompileStats compiler = context->state->compiler->stats();

@@ -13,10 +13,12 @@ Result<runtime::DevicePtr> ContextState::open(const char* device) {
   return opened;
 }
 
-Result<std::vector<runtime::DevicePtr>> ContextState::open_all(const char* const* devices, uint32_t count, uint32_t wanted) {
+Result<std::vector<runtime::DevicePtr>> ContextState::open_all(const char* const* devices, uint32_t count,
+                                                               uint32_t wanted) {
   OST_TRY_ASSIGN(const auto names, list(devices, count, "devices"));
   if (count != wanted && count != 1) {
-    return fail(OST_INVALID_ARGUMENT, "the program has {} logical devices, {} were given; give one for each, or one for all", wanted, count);
+    return fail(OST_INVALID_ARGUMENT,
+                "the program has {} logical devices, {} were given; give one for each, or one for all", wanted, count);
   }
   std::vector<runtime::DevicePtr> out;
   for (uint32_t i = 0; i < wanted; ++i) {
@@ -88,7 +90,8 @@ uint32_t ost_context_device_count(const ost_context_t* context) {
   return context == nullptr ? 0 : static_cast<uint32_t>(context->state->registry->devices().size());
 }
 
-ost_status_t ost_context_device_at(const ost_context_t* context, uint32_t index, ost_device_desc_t* out_desc, ost_error_t* error) {
+ost_status_t ost_context_device_at(const ost_context_t* context, uint32_t index, ost_device_desc_t* out_desc,
+                                   ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     const auto devices = context->state->registry->devices();
@@ -107,7 +110,8 @@ ost_status_t ost_context_device_at(const ost_context_t* context, uint32_t index,
   });
 }
 
-ost_status_t ost_context_open_device(ost_context_t* context, const char* device, ost_device_state_t* out_state, ost_error_t* error) {
+ost_status_t ost_context_open_device(ost_context_t* context, const char* device, ost_device_state_t* out_state,
+                                     ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     OST_TRY_ASSIGN(const auto opened, context->state->open(device));
@@ -128,7 +132,8 @@ uint32_t ost_context_plugin_count(const ost_context_t* context) {
   return context == nullptr ? 0 : static_cast<uint32_t>(context->state->registry->report().size());
 }
 
-ost_status_t ost_context_plugin_at(const ost_context_t* context, uint32_t index, ost_plugin_desc_t* out_desc, ost_error_t* error) {
+ost_status_t ost_context_plugin_at(const ost_context_t* context, uint32_t index, ost_plugin_desc_t* out_desc,
+                                   ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     const auto records = context->state->registry->report();

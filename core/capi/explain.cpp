@@ -36,7 +36,8 @@ std::string summary(const Program& p) {
     ops += g.ops.size();
     saved = saved + g.bytes_saved;
   }
-  std::string text = fmt::format("{} in {}", plural(ops, "operation", "operations"), plural(p.groups.size(), "launch", "launches"));
+  std::string text =
+      fmt::format("{} in {}", plural(ops, "operation", "operations"), plural(p.groups.size(), "launch", "launches"));
   const size_t copies = copies_of(p).size();
   if (copies > 0) text += ", " + plural(copies, "copy", "copies");
   if (saved != Sym(0)) text += fmt::format(", at most {} bytes of intermediates never stored", saved.upper());
@@ -68,9 +69,11 @@ json::object explain_json(const Program& p) {
 std::string explain_text(const Program& p) {
   std::string out = summary(p) + "\n";
   for (const Group& g : p.groups) {
-    out += fmt::format("\n{}: {}\n  why    {}\n  ended  {}\n", g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name,
-                       fmt::join(g.ops, " "), g.why, g.ended);
-    if (g.bytes_saved != Sym(0)) out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(), g.bytes_saved.upper());
+    out += fmt::format("\n{}: {}\n  why    {}\n  ended  {}\n",
+                       g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name, fmt::join(g.ops, " "), g.why,
+                       g.ended);
+    if (g.bytes_saved != Sym(0))
+      out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(), g.bytes_saved.upper());
   }
   for (const Step* s : copies_of(p)) {
     out += fmt::format("\ncopy of {} from device {} to {}: at most {} bytes\n", manifest::buffer_label(p, s->args[1]),

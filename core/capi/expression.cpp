@@ -35,8 +35,8 @@ Result<> write_each(const ost_sink_t* sink, const std::vector<std::string>& text
 
 extern "C" {
 
-ost_status_t ost_graph_input_text(ost_graph_t* graph, const char* name, const char* type, uint32_t device, ost_node_t* out_node,
-                                  ost_error_t* error) {
+ost_status_t ost_graph_input_text(ost_graph_t* graph, const char* name, const char* type, uint32_t device,
+                                  ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(graph, "graph"));
     OST_TRY(require(name, "name"));
@@ -67,7 +67,8 @@ ost_status_t ost_graph_expression(ost_graph_t* graph, const char* text, ost_node
     OST_TRY(require(graph, "graph"));
     OST_TRY(require(text, "text"));
     std::vector<dsl::Binding> bindings;
-    for (const ir::Input& in : graph->graph.inputs()) bindings.push_back({in.name, in.dtype, in.shape, in.kind, in.data});
+    for (const ir::Input& in : graph->graph.inputs())
+      bindings.push_back({in.name, in.dtype, in.shape, in.kind, in.data});
     OST_TRY_ASSIGN(const ir::Graph built, dsl::build(text, bindings, graph->vars));
     const auto outputs = built.outputs();
     if (out_node != nullptr && outputs.size() != 1) {
@@ -75,7 +76,8 @@ ost_status_t ost_graph_expression(ost_graph_t* graph, const char* text, ost_node
     }
     for (const auto& output : out_node == nullptr ? outputs : decltype(outputs)()) {
       for (const auto& ours : graph->graph.outputs()) {
-        if (ours.name == output.name) return fail(OST_INVALID_ARGUMENT, "the graph has an output '{}' already", output.name);
+        if (ours.name == output.name)
+          return fail(OST_INVALID_ARGUMENT, "the graph has an output '{}' already", output.name);
       }
     }
     OST_TRY_ASSIGN(const auto map, append(graph->graph, built));

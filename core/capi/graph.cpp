@@ -12,7 +12,8 @@ Result<> check_new_name(const ost_graph_t* graph, const char* name, ost_node_t* 
   OST_TRY(require(name, "name"));
   OST_TRY(require(out_node, "out_node"));
   if (*name == '\0') return fail(OST_INVALID_ARGUMENT, "an input, constant or state needs a name");
-  if (graph->names.contains(std::string_view(name))) return fail(OST_INVALID_ARGUMENT, "the graph has '{}' already", name);
+  if (graph->names.contains(std::string_view(name)))
+    return fail(OST_INVALID_ARGUMENT, "the graph has '{}' already", name);
   return {};
 }
 
@@ -46,8 +47,8 @@ ost_status_t ost_graph_var(ost_graph_t* graph, const ost_var_t* var, ost_error_t
   });
 }
 
-ost_status_t ost_graph_input(ost_graph_t* graph, const char* name, ost_dtype_t dtype, const ost_dim_t* dims, uint32_t rank,
-                             uint32_t device, ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_input(ost_graph_t* graph, const char* name, ost_dtype_t dtype, const ost_dim_t* dims,
+                             uint32_t rank, uint32_t device, ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_new_name(graph, name, out_node));
     OST_TRY_ASSIGN(const DType type, to_dtype(dtype, name));
@@ -56,8 +57,8 @@ ost_status_t ost_graph_input(ost_graph_t* graph, const char* name, ost_dtype_t d
   });
 }
 
-ost_status_t ost_graph_constant(ost_graph_t* graph, const char* name, const ost_array_t* data, const char* file, const char* tensor,
-                                ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_constant(ost_graph_t* graph, const char* name, const ost_array_t* data, const char* file,
+                                const char* tensor, ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_new_name(graph, name, out_node));
     OST_TRY_ASSIGN(const LiteralPtr literal, to_literal(data, name));
@@ -68,8 +69,9 @@ ost_status_t ost_graph_constant(ost_graph_t* graph, const char* name, const ost_
   });
 }
 
-ost_status_t ost_graph_state(ost_graph_t* graph, const char* name, ost_dtype_t dtype, const ost_dim_t* dims, uint32_t rank,
-                             const ost_array_t* initial, uint32_t device, ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_state(ost_graph_t* graph, const char* name, ost_dtype_t dtype, const ost_dim_t* dims,
+                             uint32_t rank, const ost_array_t* initial, uint32_t device, ost_node_t* out_node,
+                             ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_new_name(graph, name, out_node));
     OST_TRY_ASSIGN(const DType type, to_dtype(dtype, name));
@@ -78,16 +80,16 @@ ost_status_t ost_graph_state(ost_graph_t* graph, const char* name, ost_dtype_t d
     if (initial != nullptr) {
       OST_TRY_ASSIGN(data, to_literal(initial, name));
       if (data->dtype != type || Shape(data->shape.begin(), data->shape.end()) != shape) {
-        return fail(OST_INVALID_ARGUMENT, "state '{}' is {}{}, its initial value {}[{}]", name, name_of(type), to_string(shape),
-                    name_of(data->dtype), fmt::join(data->shape, ", "));
+        return fail(OST_INVALID_ARGUMENT, "state '{}' is {}{}, its initial value {}[{}]", name, name_of(type),
+                    to_string(shape), name_of(data->dtype), fmt::join(data->shape, ", "));
       }
     }
     return add_input(graph, {name, ir::InputKind::state, type, std::move(shape), device, std::move(data)}, out_node);
   });
 }
 
-ost_status_t ost_graph_op(ost_graph_t* graph, const char* op, const ost_node_t* inputs, uint32_t input_count, const ost_attr_t* attrs,
-                          uint32_t attr_count, ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_op(ost_graph_t* graph, const char* op, const ost_node_t* inputs, uint32_t input_count,
+                          const ost_attr_t* attrs, uint32_t attr_count, ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(graph, "graph"));
     OST_TRY(require(op, "op"));

@@ -65,10 +65,10 @@ struct ost_buffer_t {
 
 struct ost_graph_t {
   ost::ir::Graph graph;
-  std::vector<ost::Var> vars;                                      // sorted by name
-  std::map<std::string, ost::ir::NodeId, std::less<>> names;       // inputs, constants, states
+  std::vector<ost::Var> vars;                                 // sorted by name
+  std::map<std::string, ost::ir::NodeId, std::less<>> names;  // inputs, constants, states
   std::map<const ost::Literal*, ost::capi::Origin> origins;
-  std::map<ost::ir::NodeId, ost::capi::TypeText> types;            // that were asked for
+  std::map<ost::ir::NodeId, ost::capi::TypeText> types;  // that were asked for
 };
 
 struct ost_program_t {
@@ -82,7 +82,7 @@ struct ost_instance_t {
   std::unique_ptr<ost::runtime::Instance> instance;
   bool bound = false;
   std::vector<int64_t> vars;
-  std::vector<ost::runtime::BufferRef> inputs, outputs;  // of this bind
+  std::vector<ost::runtime::BufferRef> inputs, outputs;          // of this bind
   std::vector<ost::runtime::BufferPtr> own_inputs, own_outputs;  // kept for the next bind
   std::vector<ost::capi::TypeText> output_types;
 };

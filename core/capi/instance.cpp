@@ -14,17 +14,20 @@ Result<runtime::BufferRef> own_memory(runtime::BufferPtr& kept, const runtime::D
   return runtime::BufferRef{kept, 0, bytes};
 }
 
-Result<runtime::BufferRef> shared_memory(const ost_buffer_t& buffer, uint64_t offset, const runtime::DevicePtr& device, uint64_t bytes,
-                                         std::string_view what) {
+Result<runtime::BufferRef> shared_memory(const ost_buffer_t& buffer, uint64_t offset, const runtime::DevicePtr& device,
+                                         uint64_t bytes, std::string_view what) {
   const runtime::BufferPtr& memory = buffer.buffer;
   if (memory->device() != device) {
-    return fail(OST_INVALID_ARGUMENT, "{} is a buffer on {}, wanted one on {}", what, memory->device()->id(), device->id());
+    return fail(OST_INVALID_ARGUMENT, "{} is a buffer on {}, wanted one on {}", what, memory->device()->id(),
+                device->id());
   }
   if (offset % device->info().min_align != 0) {
-    return fail(OST_INVALID_ARGUMENT, "{} starts at byte {}, wanted a multiple of {}", what, offset, device->info().min_align);
+    return fail(OST_INVALID_ARGUMENT, "{} starts at byte {}, wanted a multiple of {}", what, offset,
+                device->info().min_align);
   }
   if (offset > memory->bytes() || bytes > memory->bytes() - offset) {
-    return fail(OST_INVALID_ARGUMENT, "{} needs {} bytes from {} on, the buffer has {}", what, bytes, offset, memory->bytes());
+    return fail(OST_INVALID_ARGUMENT, "{} needs {} bytes from {} on, the buffer has {}", what, bytes, offset,
+                memory->bytes());
   }
   return runtime::BufferRef{memory, offset, bytes};
 }
@@ -57,7 +60,8 @@ Result<> bind_outputs(ost_instance_t& instance, std::span<const int64_t> vars) {
       continue;
     }
     OST_TRY_ASSIGN(const uint64_t bytes, instance.instance->output_bytes(o, vars));
-    OST_TRY_ASSIGN(instance.outputs[o], own_memory(instance.own_outputs[o], instance.instance->devices()[desc.device], bytes));
+    OST_TRY_ASSIGN(instance.outputs[o],
+                   own_memory(instance.own_outputs[o], instance.instance->devices()[desc.device], bytes));
   }
   return {};
 }
@@ -81,7 +85,8 @@ Result<> need_bound(const ost_instance_t* instance) {
 }
 
 Result<> read_memory(const runtime::BufferRef& memory, void* data, uint64_t bytes, std::string_view what) {
-  if (memory.bytes != bytes) return fail(OST_INVALID_ARGUMENT, "{} has {} bytes, {} were given", what, memory.bytes, bytes);
+  if (memory.bytes != bytes)
+    return fail(OST_INVALID_ARGUMENT, "{} has {} bytes, {} were given", what, memory.bytes, bytes);
   if (bytes == 0) return {};
   OST_TRY(require(data, "data"));
   return memory.buffer->read(memory.offset, std::span(static_cast<uint8_t*>(data), bytes));
@@ -92,8 +97,8 @@ Result<> read_memory(const runtime::BufferRef& memory, void* data, uint64_t byte
 extern "C" {
 
 ost_status_t ost_instance_create(ost_context_t* context, const ost_program_t* program, const char* const* devices,
-                                 uint32_t device_count, const ost_instance_options_t* options, ost_instance_t** out_instance,
-                                 ost_error_t* error) {
+                                 uint32_t device_count, const ost_instance_options_t* options,
+                                 ost_instance_t** out_instance, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_instance, "out_instance"));
     *out_instance = nullptr;
@@ -107,7 +112,8 @@ ost_status_t ost_instance_create(ost_context_t* context, const ost_program_t* pr
     how.require_exact = in.require_exact != 0;
     how.compile_threads = in.compile_threads;
     auto made = std::make_unique<ost_instance_t>();
-    OST_TRY_ASSIGN(made->instance, runtime::Instance::create(program_of(program->state), std::move(opened), *context->state->compiler, how));
+    OST_TRY_ASSIGN(made->instance, runtime::Instance::create(program_of(program->state), std::move(opened),
+                                                             *context->state->compiler, how));
     made->context = context->state;
     made->program = program->state;
     made->own_inputs.resize(p.inputs.size());
@@ -119,8 +125,8 @@ ost_status_t ost_instance_create(ost_context_t* context, const ost_program_t* pr
 
 void ost_instance_destroy(ost_instance_t* instance) { delete instance; }
 
-ost_status_t ost_instance_bind(ost_instance_t* instance, const ost_binding_t* inputs, uint32_t input_count, const ost_var_value_t* vars,
-                               uint32_t var_count, ost_error_t* error) {
+ost_status_t ost_instance_bind(ost_instance_t* instance, const ost_binding_t* inputs, uint32_t input_count,
+                               const ost_var_value_t* vars, uint32_t var_count, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(instance, "instance"));
     instance->bound = false;
@@ -138,14 +144,17 @@ ost_status_t ost_instance_bind_output(ost_instance_t* instance, uint32_t output,
     OST_TRY(check_index(output, p.outputs.size(), "output"));
     const std::string what = fmt::format("output '{}'", p.outputs[output].name);
     if (!instance->instance->output_is_written(output)) {
-      return fail(OST_INVALID_ARGUMENT, "{} is an input, a state or a constant unchanged; no memory is bound for it", what);
+      return fail(OST_INVALID_ARGUMENT, "{} is an input, a state or a constant unchanged; no memory is bound for it",
+                  what);
     }
     OST_TRY_ASSIGN(const uint64_t bytes, instance->instance->output_bytes(output, instance->vars));
-    OST_TRY_ASSIGN(const auto memory,
-                   shared_memory(*buffer, offset, instance->instance->devices()[p.outputs[output].device], bytes, what));
+    OST_TRY_ASSIGN(
+        const auto memory,
+        shared_memory(*buffer, offset, instance->instance->devices()[p.outputs[output].device], bytes, what));
     const uint32_t slot = p.buffers[p.outputs[output].buffer].slot;
     for (uint32_t o = 0; o < p.outputs.size(); ++o) {
-      if (instance->instance->output_is_written(o) && p.buffers[p.outputs[o].buffer].slot == slot) instance->outputs[o] = memory;
+      if (instance->instance->output_is_written(o) && p.buffers[p.outputs[o].buffer].slot == slot)
+        instance->outputs[o] = memory;
     }
     return {};
   });
@@ -158,7 +167,8 @@ ost_status_t ost_instance_run(ost_instance_t* instance, ost_error_t* error) {
   });
 }
 
-ost_status_t ost_instance_output_type(ost_instance_t* instance, uint32_t output, ost_type_desc_t* out_type, ost_error_t* error) {
+ost_status_t ost_instance_output_type(ost_instance_t* instance, uint32_t output, ost_type_desc_t* out_type,
+                                      ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(need_bound(instance));
     OST_TRY(check_index(output, instance->output_types.size(), "output"));
@@ -166,7 +176,8 @@ ost_status_t ost_instance_output_type(ost_instance_t* instance, uint32_t output,
   });
 }
 
-ost_status_t ost_instance_read_output(ost_instance_t* instance, uint32_t output, void* data, uint64_t bytes, ost_error_t* error) {
+ost_status_t ost_instance_read_output(ost_instance_t* instance, uint32_t output, void* data, uint64_t bytes,
+                                      ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(need_bound(instance));
     OST_TRY(check_index(output, instance->outputs.size(), "output"));
@@ -179,29 +190,35 @@ ost_status_t ost_instance_read_output(ost_instance_t* instance, uint32_t output,
   });
 }
 
-ost_status_t ost_instance_read_input(ost_instance_t* instance, uint32_t input, void* data, uint64_t bytes, ost_error_t* error) {
+ost_status_t ost_instance_read_input(ost_instance_t* instance, uint32_t input, void* data, uint64_t bytes,
+                                     ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(need_bound(instance));
     OST_TRY(check_index(input, instance->inputs.size(), "input"));
-    return read_memory(instance->inputs[input], data, bytes, fmt::format("input '{}'", instance->program->inputs[input].name));
+    return read_memory(instance->inputs[input], data, bytes,
+                       fmt::format("input '{}'", instance->program->inputs[input].name));
   });
 }
 
-ost_status_t ost_instance_read_state(ost_instance_t* instance, uint32_t state, void* data, uint64_t bytes, ost_error_t* error) {
+ost_status_t ost_instance_read_state(ost_instance_t* instance, uint32_t state, void* data, uint64_t bytes,
+                                     ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(instance, "instance"));
     OST_TRY(check_index(state, instance->program->states.size(), "state"));
-    return read_memory(instance->instance->state(state), data, bytes, fmt::format("state '{}'", instance->program->states[state].name));
+    return read_memory(instance->instance->state(state), data, bytes,
+                       fmt::format("state '{}'", instance->program->states[state].name));
   });
 }
 
-ost_status_t ost_instance_write_state(ost_instance_t* instance, uint32_t state, const void* data, uint64_t bytes, ost_error_t* error) {
+ost_status_t ost_instance_write_state(ost_instance_t* instance, uint32_t state, const void* data, uint64_t bytes,
+                                      ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(instance, "instance"));
     OST_TRY(check_index(state, instance->program->states.size(), "state"));
     const runtime::BufferRef memory = instance->instance->state(state);
     if (memory.bytes != bytes) {
-      return fail(OST_INVALID_ARGUMENT, "state '{}' has {} bytes, {} were given", instance->program->states[state].name, memory.bytes, bytes);
+      return fail(OST_INVALID_ARGUMENT, "state '{}' has {} bytes, {} were given", instance->program->states[state].name,
+                  memory.bytes, bytes);
     }
     if (bytes == 0) return {};
     OST_TRY(require(data, "data"));

@@ -16,16 +16,20 @@ struct BorrowedInputs {
 };
 
 capture::JitFunction wrap(std::weak_ptr<SessionState> weak, ost_jit_fn function, void* user) {
-  return [weak = std::move(weak), function, user](std::span<const capture::TensorPtr> inputs) -> Result<std::vector<capture::TensorPtr>> {
+  return [weak = std::move(weak), function,
+          user](std::span<const capture::TensorPtr> inputs) -> Result<std::vector<capture::TensorPtr>> {
     const SessionPtr shared = weak.lock();  // held by the caller of ost_jit_call
     BorrowedInputs borrowed;
     for (const capture::TensorPtr& t : inputs) borrowed.handles.push_back(make_tensor(shared, t));
     ost_jit_outputs_t outputs{shared, {}};
     ost_error_t error{sizeof(ost_error_t), OST_OK, 0, 0, 0, {}};
-    const ost_status_t status = function(user, borrowed.handles.data(), static_cast<uint32_t>(borrowed.handles.size()), &outputs, &error);
+    const ost_status_t status =
+        function(user, borrowed.handles.data(), static_cast<uint32_t>(borrowed.handles.size()), &outputs, &error);
     if (status == OST_OK) return std::move(outputs.tensors);
-    const std::string message = error.message[0] == '\0' ? std::string("no message was given") : std::string(error.message);
-    return std::unexpected(Error{status, "the captured function failed: " + message, error.native_code, error.rule, error.flags});
+    const std::string message =
+        error.message[0] == '\0' ? std::string("no message was given") : std::string(error.message);
+    return std::unexpected(
+        Error{status, "the captured function failed: " + message, error.native_code, error.rule, error.flags});
   };
 }
 
@@ -69,7 +73,8 @@ ost_status_t ost_jit_create(ost_session_t* session, ost_jit_fn function, void* u
     OST_TRY(require(session, "session"));
     OST_TRY(require(reinterpret_cast<const void*>(function), "function"));
     OST_TRY_ASSIGN(const auto in, read_options(options, "options"));
-    if (in.outputs > OST_JIT_FRESH) return fail(OST_INVALID_ARGUMENT, "output mode {} is unknown (OST_JIT_*)", in.outputs);
+    if (in.outputs > OST_JIT_FRESH)
+      return fail(OST_INVALID_ARGUMENT, "output mode {} is unknown (OST_JIT_*)", in.outputs);
     capture::JitOptions how;
     how.outputs = in.outputs == OST_JIT_FRESH ? capture::OutputMode::fresh : capture::OutputMode::reuse;
     how.enabled = in.disabled == 0;
@@ -92,7 +97,8 @@ void ost_jit_destroy(ost_jit_t* jit) {
 }
 
 ost_status_t ost_jit_call(ost_jit_t* jit, ost_tensor_t* const* inputs, uint32_t input_count, const ost_jit_var_t* vars,
-                          uint32_t var_count, ost_tensor_t** out_tensors, uint32_t capacity, uint32_t* out_count, ost_error_t* error) {
+                          uint32_t var_count, ost_tensor_t** out_tensors, uint32_t capacity, uint32_t* out_count,
+                          ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(jit, "jit"));
     OST_TRY(require(out_count, "out_count"));

@@ -48,7 +48,8 @@ ost_status_t ost_dtype_parse(const char* text, ost_dtype_t* out_dtype, ost_error
     OST_TRY(require(out_dtype, "out_dtype"));
     const auto dtype = dtype_from_name(text);
     if (!dtype) {
-      return fail(OST_NOT_FOUND, "'{}' is no element type, wanted one of bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64", text);
+      return fail(OST_NOT_FOUND,
+                  "'{}' is no element type, wanted one of bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64", text);
     }
     *out_dtype = static_cast<ost_dtype_t>(*dtype);
     return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/capi/attrs.hpp"
+#include "core/dsl/suggest.hpp"
 #include "core/ir/ops.hpp"
 
 namespace ost::capi {
@@ -195,7 +196,8 @@ Node1 flip(const Call& c) {
 
 Node1 reshape(const Call& c) {
   OST_TRY_ASSIGN(auto shape, c.attrs.shape("shape"));
-  return c.name == "reshape" ? ir::reshape(c.g, c.in[0], std::move(shape)) : ir::broadcast_to(c.g, c.in[0], std::move(shape));
+  return c.name == "reshape" ? ir::reshape(c.g, c.in[0], std::move(shape))
+                             : ir::broadcast_to(c.g, c.in[0], std::move(shape));
 }
 
 Node1 concat(const Call& c) {
@@ -313,7 +315,8 @@ static_assert(std::ranges::is_sorted(kTable, {}, [](const Entry& e) { return std
 
 std::string inputs_text(const Entry& e) {
   if (e.max_inputs == kAnyNumber) return fmt::format("at least {}", e.min_inputs);
-  return e.min_inputs == e.max_inputs ? fmt::format("{}", e.min_inputs) : fmt::format("{} to {}", e.min_inputs, e.max_inputs);
+  return e.min_inputs == e.max_inputs ? fmt::format("{}", e.min_inputs)
+                                      : fmt::format("{} to {}", e.min_inputs, e.max_inputs);
 }
 
 }  // namespace
@@ -327,11 +330,13 @@ std::span<const char* const> op_names() {
   return names;
 }
 
-Result<NodeId> apply_op(ir::Graph& graph, std::string_view op, std::span<const NodeId> inputs, std::span<const ost_attr_t> attrs,
-                        std::span<const Var> vars) {
-  const Entry* entry = std::ranges::lower_bound(kTable, op, {}, [](const Entry& e) { return std::string_view(e.name); });
+Result<NodeId> apply_op(ir::Graph& graph, std::string_view op, std::span<const NodeId> inputs,
+                        std::span<const ost_attr_t> attrs, std::span<const Var> vars) {
+  const Entry* entry =
+      std::ranges::lower_bound(kTable, op, {}, [](const Entry& e) { return std::string_view(e.name); });
   if (entry == std::end(kTable) || entry->name != op) {
-    return fail(OST_NOT_FOUND, "no operation '{}'; there are: {}", op, fmt::join(op_names(), " "));
+    const std::vector<std::string_view> names(op_names().begin(), op_names().end());
+    return fail(OST_NOT_FOUND, "no operation '{}'{}; ost_op_at lists them", op, dsl::suggestion(op, names));
   }
   if (inputs.size() < entry->min_inputs || inputs.size() > entry->max_inputs) {
     return fail(OST_INVALID_ARGUMENT, "{}: {} inputs, wanted {}", op, inputs.size(), inputs_text(*entry));

@@ -29,8 +29,10 @@ std::shared_ptr<const Program> program_of(const std::shared_ptr<const ProgramSta
 
 Result<ScheduleOptions> to_schedule_options(const ost_compile_options_t& in) {
   ScheduleOptions out;
-  if (in.numerics > OST_NUMERICS_FAST) return fail(OST_INVALID_ARGUMENT, "numerics {} is unknown (OST_NUMERICS_*)", in.numerics);
-  if (in.memory_budget < 0) return fail(OST_INVALID_ARGUMENT, "memory_budget is {}, wanted at least 0", in.memory_budget);
+  if (in.numerics > OST_NUMERICS_FAST)
+    return fail(OST_INVALID_ARGUMENT, "numerics {} is unknown (OST_NUMERICS_*)", in.numerics);
+  if (in.memory_budget < 0)
+    return fail(OST_INVALID_ARGUMENT, "memory_budget is {}, wanted at least 0", in.memory_budget);
   out.numerics = in.numerics == OST_NUMERICS_FAST ? kir::Numerics::fast : kir::Numerics::strict;
   out.fuse = in.no_fuse == 0;
   if (in.memory_budget > 0) out.memory_budget = in.memory_budget;
@@ -57,8 +59,8 @@ manifest::LoadOptions load_options(const ost_load_options_t& in) {
 }
 
 // A description of the index-th of `types`.
-Result<> type_at(const ost_program_t* program, uint32_t index, std::vector<TypeText> ProgramState::*types, std::string_view what,
-                 ost_type_desc_t* out_type) {
+Result<> type_at(const ost_program_t* program, uint32_t index, std::vector<TypeText> ProgramState::* types,
+                 std::string_view what, ost_type_desc_t* out_type) {
   OST_TRY(require(program, "program"));
   const auto& list = (*program->state).*types;
   OST_TRY(check_index(index, list.size(), what));
@@ -92,15 +94,16 @@ ost_program_desc_t describe(const ProgramState& state) {
 
 extern "C" {
 
-ost_status_t ost_graph_compile(const ost_graph_t* graph, const ost_compile_options_t* options, ost_program_t** out_program,
-                               ost_error_t* error) {
+ost_status_t ost_graph_compile(const ost_graph_t* graph, const ost_compile_options_t* options,
+                               ost_program_t** out_program, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_program, "out_program"));
     *out_program = nullptr;
     OST_TRY(require(graph, "graph"));
     OST_TRY_ASSIGN(const auto in, read_options(options, "options"));
     OST_TRY_ASSIGN(const auto how, to_schedule_options(in));
-    if (graph->graph.outputs().empty()) return fail(OST_INVALID_ARGUMENT, "the graph has no outputs; add some with ost_graph_output");
+    if (graph->graph.outputs().empty())
+      return fail(OST_INVALID_ARGUMENT, "the graph has no outputs; add some with ost_graph_output");
     OST_TRY(ir::verify(graph->graph));
     ir::Graph simplified = graph->graph;
     if (in.no_simplify == 0) {
@@ -119,7 +122,8 @@ ost_status_t ost_graph_compile(const ost_graph_t* graph, const ost_compile_optio
   });
 }
 
-ost_status_t ost_program_load(const char* path, const ost_load_options_t* options, ost_program_t** out_program, ost_error_t* error) {
+ost_status_t ost_program_load(const char* path, const ost_load_options_t* options, ost_program_t** out_program,
+                              ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_program, "out_program"));
     *out_program = nullptr;
@@ -130,8 +134,8 @@ ost_status_t ost_program_load(const char* path, const ost_load_options_t* option
   });
 }
 
-ost_status_t ost_program_parse(const char* text, uint64_t size, const ost_load_options_t* options, ost_program_t** out_program,
-                               ost_error_t* error) {
+ost_status_t ost_program_parse(const char* text, uint64_t size, const ost_load_options_t* options,
+                               ost_program_t** out_program, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_program, "out_program"));
     *out_program = nullptr;
@@ -145,7 +149,8 @@ ost_status_t ost_program_parse(const char* text, uint64_t size, const ost_load_o
 void ost_program_retain(ost_program_t* program) { retain(program); }
 void ost_program_release(ost_program_t* program) { release(program); }
 
-ost_status_t ost_program_save(const ost_program_t* program, const char* path, const ost_save_options_t* options, ost_error_t* error) {
+ost_status_t ost_program_save(const ost_program_t* program, const char* path, const ost_save_options_t* options,
+                              ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     OST_TRY(require(path, "path"));
@@ -175,18 +180,21 @@ ost_status_t ost_program_var_at(const ost_program_t* program, uint32_t index, os
   });
 }
 
-ost_status_t ost_program_input_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type, ost_error_t* error) {
+ost_status_t ost_program_input_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type,
+                                  ost_error_t* error) {
   return guard(error, [&] { return type_at(program, index, &ProgramState::inputs, "input", out_type); });
 }
-ost_status_t ost_program_output_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type, ost_error_t* error) {
+ost_status_t ost_program_output_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type,
+                                   ost_error_t* error) {
   return guard(error, [&] { return type_at(program, index, &ProgramState::outputs, "output", out_type); });
 }
-ost_status_t ost_program_state_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type, ost_error_t* error) {
+ost_status_t ost_program_state_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type,
+                                  ost_error_t* error) {
   return guard(error, [&] { return type_at(program, index, &ProgramState::states, "state", out_type); });
 }
 
-ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t index, const ost_var_value_t* vars, uint32_t var_count,
-                                     int64_t out_shape[OST_MAX_RANK], ost_error_t* error) {
+ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t index, const ost_var_value_t* vars,
+                                     uint32_t var_count, int64_t out_shape[OST_MAX_RANK], ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     OST_TRY(require(out_shape, "out_shape"));
@@ -199,7 +207,8 @@ ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t inde
       bindings[v.name] = v.value;
     }
     const Shape& shape = inputs[index].shape;
-    if (shape.size() > OST_MAX_RANK) return fail(OST_INVALID_ARGUMENT, "input '{}' has rank {}", inputs[index].name, shape.size());
+    if (shape.size() > OST_MAX_RANK)
+      return fail(OST_INVALID_ARGUMENT, "input '{}' has rank {}", inputs[index].name, shape.size());
     for (size_t d = 0; d < shape.size(); ++d) {
       OST_TRY_ASSIGN(out_shape[d], shape[d].eval(bindings));
     }

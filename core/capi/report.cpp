@@ -17,17 +17,23 @@ std::unexpected<Error> wrong_format(uint32_t format) {
 
 Result<std::string> inspect(const manifest::Document& d, uint32_t format) {
   switch (format) {
-    case OST_FORMAT_TEXT: return manifest::inspect_text(d);
-    case OST_FORMAT_KIR: return manifest::inspect_text(d, true);
-    case OST_FORMAT_DOT: return manifest::inspect_dot(d.program);
-    case OST_FORMAT_HTML: return manifest::inspect_html(d);
-    case OST_FORMAT_MANIFEST: return manifest::to_text(d);
+    case OST_FORMAT_TEXT:
+      return manifest::inspect_text(d);
+    case OST_FORMAT_KIR:
+      return manifest::inspect_text(d, true);
+    case OST_FORMAT_DOT:
+      return manifest::inspect_dot(d.program);
+    case OST_FORMAT_HTML:
+      return manifest::inspect_html(d);
+    case OST_FORMAT_MANIFEST:
+      return manifest::to_text(d);
     case OST_FORMAT_JSON: {
       boost::json::object object = manifest::inspect_json(d);
       object["schema_version"] = 1;
       return manifest::to_pretty(object);
     }
-    default: return wrong_format(format);
+    default:
+      return wrong_format(format);
   }
 }
 
@@ -64,7 +70,8 @@ Result<Target> find_target(const runtime::DeviceRegistry& registry, std::string_
 
 Result<> link_kernel(KernelDesc& kernel, runtime::Compiler& compiler, const Target& target) {
   auto made = compiler.make_variant(kernel, *target.driver, target.info);
-  if (!made) return std::unexpected(made.error().in(fmt::format("kernel '{}' for {}", kernel.name, target.info.target)));
+  if (!made)
+    return std::unexpected(made.error().in(fmt::format("kernel '{}' for {}", kernel.name, target.info.target)));
   std::erase_if(kernel.variants, [&](const KernelVariant& v) {
     return v.driver == made->driver && v.target == made->target && v.compiler_key == made->compiler_key;
   });
@@ -76,7 +83,8 @@ Result<> link_kernel(KernelDesc& kernel, runtime::Compiler& compiler, const Targ
 
 extern "C" {
 
-ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format, const ost_sink_t* sink, ost_error_t* error) {
+ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format, const ost_sink_t* sink,
+                                 ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     OST_TRY_ASSIGN(const std::string text, inspect(program->state->document, format));
@@ -84,7 +92,8 @@ ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format, 
   });
 }
 
-ost_status_t ost_program_explain(const ost_program_t* program, uint32_t format, const ost_sink_t* sink, ost_error_t* error) {
+ost_status_t ost_program_explain(const ost_program_t* program, uint32_t format, const ost_sink_t* sink,
+                                 ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     const Program& p = program->state->document.program;
@@ -103,10 +112,10 @@ ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b, ui
     const auto differences = manifest::diff(a->state->document.program, b->state->document.program);
     if (format == OST_FORMAT_JSON) {
       const boost::json::object object{{"schema_version", 1},
-                                {"equal", differences.empty()},
-                                {"a", a->state->id},
-                                {"b", b->state->id},
-                                {"differences", manifest::diff_json(differences)}};
+                                       {"equal", differences.empty()},
+                                       {"a", a->state->id},
+                                       {"b", b->state->id},
+                                       {"differences", manifest::diff_json(differences)}};
       OST_TRY(write_text(sink, manifest::to_pretty(object)));
     } else if (format == OST_FORMAT_TEXT) {
       OST_TRY(write_text(sink, manifest::diff_text(differences)));
@@ -118,8 +127,8 @@ ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b, ui
   });
 }
 
-ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* context, const char* const* targets, uint32_t target_count,
-                              ost_program_t** out_program, ost_error_t* error) {
+ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* context, const char* const* targets,
+                              uint32_t target_count, ost_program_t** out_program, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_program, "out_program"));
     *out_program = nullptr;

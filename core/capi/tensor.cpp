@@ -13,13 +13,14 @@ ost_tensor_t* make_tensor(SessionPtr session, capture::TensorPtr tensor) {
   return new ost_tensor_t{1, std::move(session), std::move(tensor), std::move(type)};
 }
 
-Result<std::vector<capture::TensorPtr>> tensors_of(const SessionState& session, ost_tensor_t* const* tensors, uint32_t count,
-                                                   std::string_view what) {
+Result<std::vector<capture::TensorPtr>> tensors_of(const SessionState& session, ost_tensor_t* const* tensors,
+                                                   uint32_t count, std::string_view what) {
   OST_TRY_ASSIGN(const auto items, list(tensors, count, what));
   std::vector<capture::TensorPtr> out;
   for (const ost_tensor_t* t : items) {
     if (t == nullptr) return fail(OST_INVALID_ARGUMENT, "{}: tensor {} is NULL", what, out.size());
-    if (t->session.get() != &session) return fail(OST_INVALID_ARGUMENT, "{}: tensor {} belongs to another session", what, out.size());
+    if (t->session.get() != &session)
+      return fail(OST_INVALID_ARGUMENT, "{}: tensor {} belongs to another session", what, out.size());
     out.push_back(t->tensor);
   }
   return out;
@@ -63,7 +64,8 @@ Result<> check_dims(const SessionState& session, const Shape& shape, const Array
   for (size_t d = 0; d < shape.size(); ++d) {
     OST_TRY_ASSIGN(const int64_t value, shape[d].eval(session.session->bindings()));
     if (value == array.shape[d]) continue;
-    return fail(OST_INVALID_ARGUMENT, "dimension {} of the array is {}, wanted {}, which is {}", d, array.shape[d], value, shape[d].str());
+    return fail(OST_INVALID_ARGUMENT, "dimension {} of the array is {}, wanted {}, which is {}", d, array.shape[d],
+                value, shape[d].str());
   }
   return {};
 }
@@ -72,8 +74,8 @@ Result<> check_dims(const SessionState& session, const Shape& shape, const Array
 
 extern "C" {
 
-ost_status_t ost_session_create(ost_context_t* context, const ost_compile_options_t* options, ost_session_t** out_session,
-                                ost_error_t* error) {
+ost_status_t ost_session_create(ost_context_t* context, const ost_compile_options_t* options,
+                                ost_session_t** out_session, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_session, "out_session"));
     *out_session = nullptr;
@@ -100,8 +102,8 @@ ost_status_t ost_session_bind(ost_session_t* session, const ost_var_t* var, int6
   });
 }
 
-ost_status_t ost_tensor_from_array(ost_session_t* session, const char* device, const ost_array_t* data, const ost_dim_t* dims,
-                                   ost_tensor_t** out_tensor, ost_error_t* error) {
+ost_status_t ost_tensor_from_array(ost_session_t* session, const char* device, const ost_array_t* data,
+                                   const ost_dim_t* dims, ost_tensor_t** out_tensor, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(clear(out_tensor));
     OST_TRY(require(session, "session"));
@@ -119,7 +121,8 @@ ost_status_t ost_tensor_from_array(ost_session_t* session, const char* device, c
 }
 
 ost_status_t ost_tensor_from_buffer(ost_session_t* session, ost_buffer_t* buffer, uint64_t offset, ost_dtype_t dtype,
-                                    const ost_dim_t* dims, uint32_t rank, ost_tensor_t** out_tensor, ost_error_t* error) {
+                                    const ost_dim_t* dims, uint32_t rank, ost_tensor_t** out_tensor,
+                                    ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(clear(out_tensor));
     OST_TRY(require(session, "session"));
@@ -135,7 +138,8 @@ ost_status_t ost_tensor_from_buffer(ost_session_t* session, ost_buffer_t* buffer
     const uint32_t align = buffer->buffer->device()->info().min_align;
     if (offset % align != 0) return fail(OST_INVALID_ARGUMENT, "offset {} is no multiple of {}", offset, align);
     if (offset > buffer->buffer->bytes()) {
-      return fail(OST_INVALID_ARGUMENT, "offset {} is beyond the buffer, which has {} bytes", offset, buffer->buffer->bytes());
+      return fail(OST_INVALID_ARGUMENT, "offset {} is beyond the buffer, which has {} bytes", offset,
+                  buffer->buffer->bytes());
     }
     const runtime::BufferRef storage{buffer->buffer, offset, buffer->buffer->bytes() - offset};
     return finish(out_tensor, session->state, s.session->from_storage(type, std::move(shape), index, storage));
@@ -153,7 +157,8 @@ ost_status_t ost_tensor_op(ost_session_t* session, const char* op, ost_tensor_t*
     const std::scoped_lock lock(s.mutex);
     const std::string_view name = op;
     if (name == "assign" || name == "copy") {
-      return fail(OST_INVALID_ARGUMENT, "{} of tensors is {}", name, name == "copy" ? "ost_tensor_to" : "ost_tensor_assign");
+      return fail(OST_INVALID_ARGUMENT, "{} of tensors is {}", name,
+                  name == "copy" ? "ost_tensor_to" : "ost_tensor_assign");
     }
     OST_TRY_ASSIGN(const auto tensors, tensors_of(s, inputs, input_count, "inputs"));
     OST_TRY_ASSIGN(const auto given, list(attrs, attr_count, "attrs"));
@@ -161,7 +166,9 @@ ost_status_t ost_tensor_op(ost_session_t* session, const char* op, ost_tensor_t*
     if (tensors.empty()) {
       OST_TRY_ASSIGN(home, device_of(s, device));
     }
-    const auto build = [&](ir::Graph& graph, std::span<const ir::NodeId> nodes) { return apply_op(graph, name, nodes, given, s.vars); };
+    const auto build = [&](ir::Graph& graph, std::span<const ir::NodeId> nodes) {
+      return apply_op(graph, name, nodes, given, s.vars);
+    };
     return finish(out_tensor, session->state, s.session->apply(tensors, build, home));
   });
 }
@@ -171,7 +178,9 @@ ost_status_t ost_tensor_to(ost_tensor_t* tensor, const char* device, ost_tensor_
     OST_TRY(clear(out_tensor));
     OST_TRY_ASSIGN(const uint32_t to, device_of(*tensor->session, device));
     if (to == tensor->tensor->device()) return finish(out_tensor, tensor->session, tensor->tensor);
-    const auto build = [&](ir::Graph& graph, std::span<const ir::NodeId> nodes) { return ir::copy_to(graph, nodes[0], to); };
+    const auto build = [&](ir::Graph& graph, std::span<const ir::NodeId> nodes) {
+      return ir::copy_to(graph, nodes[0], to);
+    };
     return finish(out_tensor, tensor->session, session.apply(std::span(&tensor->tensor, 1), build, to));
   });
 }

@@ -20,7 +20,8 @@ Result<Sym> to_sym(const ost_dim_t& dim, std::span<const Var> vars, std::string_
 
 Result<Shape> to_shape(const ost_dim_t* dims, uint32_t rank, std::span<const Var> vars, std::string_view what) {
   OST_TRY_ASSIGN(const auto items, list(dims, rank, what));
-  if (rank > OST_MAX_RANK) return fail(OST_INVALID_ARGUMENT, "{}: rank {}, at most {} is possible", what, rank, OST_MAX_RANK);
+  if (rank > OST_MAX_RANK)
+    return fail(OST_INVALID_ARGUMENT, "{}: rank {}, at most {} is possible", what, rank, OST_MAX_RANK);
   Shape shape;
   for (const ost_dim_t& dim : items) {
     OST_TRY_ASSIGN(shape.emplace_back(), to_sym(dim, vars, what));
@@ -39,12 +40,14 @@ Result<ArrayView> to_array(const ost_array_t* array, std::string_view what, bool
   auto bytes = manifest::literal_bytes(dtype, view.shape);
   if (!bytes) return std::unexpected(bytes.error().in(what));
   if (!need_data) return view;
-  if (array->data == nullptr && *bytes > 0) return fail(OST_INVALID_ARGUMENT, "{}: data is NULL, wanted {} bytes", what, *bytes);
+  if (array->data == nullptr && *bytes > 0)
+    return fail(OST_INVALID_ARGUMENT, "{}: data is NULL, wanted {} bytes", what, *bytes);
   view.bytes = {static_cast<const uint8_t*>(array->data), *bytes};
   if (dtype == DType::boolean) {
     const auto bad = std::ranges::find_if(view.bytes, [](uint8_t b) { return b > 1; });
     if (bad != view.bytes.end()) {
-      return fail(OST_INVALID_ARGUMENT, "{}: element {} of a bool array is {}, wanted 0 or 1", what, bad - view.bytes.begin(), *bad);
+      return fail(OST_INVALID_ARGUMENT, "{}: element {} of a bool array is {}, wanted 0 or 1", what,
+                  bad - view.bytes.begin(), *bad);
     }
   }
   return view;
@@ -74,7 +77,8 @@ TypeText type_text(std::string name, DType dtype, std::span<const int64_t> shape
 
 Result<> write_type(ost_type_desc_t* out, const TypeText& type) {
   if (type.values.size() > OST_MAX_RANK) {
-    return fail(OST_INVALID_ARGUMENT, "'{}' has rank {}, a description holds {}", type.name, type.values.size(), OST_MAX_RANK);
+    return fail(OST_INVALID_ARGUMENT, "'{}' has rank {}, a description holds {}", type.name, type.values.size(),
+                OST_MAX_RANK);
   }
   ost_type_desc_t desc{};
   desc.dtype = static_cast<ost_dtype_t>(type.dtype);
@@ -97,14 +101,15 @@ Result<> declare(std::vector<Var>& vars, const ost_var_t* var) {
                        std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
   if (!is_name) return fail(OST_INVALID_ARGUMENT, "variable '{}': wanted a name of letters, digits and _", name);
   if (var->min < 0 || var->min > var->max) {
-    return fail(OST_INVALID_ARGUMENT, "variable '{}': bounds {}..{} are malformed, wanted 0 <= min <= max", name, var->min, var->max);
+    return fail(OST_INVALID_ARGUMENT, "variable '{}': bounds {}..{} are malformed, wanted 0 <= min <= max", name,
+                var->min, var->max);
   }
   const Var wanted{std::string(name), var->min, var->max};
   const auto it = std::ranges::lower_bound(vars, wanted.name, {}, &Var::name);
   if (it != vars.end() && it->name == name) {
     if (*it == wanted) return {};
-    return fail(OST_INVALID_ARGUMENT, "variable '{}' has bounds {}..{} and is declared again with {}..{}", name, it->min, it->max,
-                var->min, var->max);
+    return fail(OST_INVALID_ARGUMENT, "variable '{}' has bounds {}..{} and is declared again with {}..{}", name,
+                it->min, it->max, var->min, var->max);
   }
   vars.insert(it, wanted);
   return {};

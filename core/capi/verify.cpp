@@ -41,7 +41,8 @@ ost_difference_t to_difference(const Program& p, const runtime::LockstepResult& 
 }
 
 // Host arrays as they are; what is in a buffer is read into `copies`.
-Result<std::vector<std::span<const uint8_t>>> input_bytes(const BoundCall& call, std::vector<std::vector<uint8_t>>& copies) {
+Result<std::vector<std::span<const uint8_t>>> input_bytes(const BoundCall& call,
+                                                          std::vector<std::vector<uint8_t>>& copies) {
   std::vector<std::span<const uint8_t>> out;
   copies.reserve(call.inputs.size());
   for (const ost_binding_t* binding : call.inputs) {
@@ -61,8 +62,8 @@ Result<std::vector<std::span<const uint8_t>>> input_bytes(const BoundCall& call,
 
 extern "C" ost_status_t ost_verify(ost_context_t* context, const ost_program_t* program, const char* const* devices_a,
                                    uint32_t device_count_a, const char* const* devices_b, uint32_t device_count_b,
-                                   const ost_binding_t* inputs, uint32_t input_count, const ost_var_value_t* vars, uint32_t var_count,
-                                   ost_difference_t* out_difference, ost_error_t* error) {
+                                   const ost_binding_t* inputs, uint32_t input_count, const ost_var_value_t* vars,
+                                   uint32_t var_count, ost_difference_t* out_difference, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     OST_TRY(require(program, "program"));

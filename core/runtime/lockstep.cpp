@@ -11,10 +11,14 @@ struct FloatFormat {
 };
 FloatFormat format_of(DType type) {
   switch (type) {
-    case DType::f16: return {0x8000, 0x7c00};
-    case DType::bf16: return {0x8000, 0x7f80};
-    case DType::f32: return {0x80000000u, 0x7f800000u};
-    default: return {uint64_t{1} << 63, uint64_t{0x7ff} << 52};
+    case DType::f16:
+      return {0x8000, 0x7c00};
+    case DType::bf16:
+      return {0x8000, 0x7f80};
+    case DType::f32:
+      return {0x80000000u, 0x7f800000u};
+    default:
+      return {uint64_t{1} << 63, uint64_t{0x7ff} << 52};
   }
 }
 
@@ -22,8 +26,8 @@ using Image = std::vector<uint8_t>;  // contents of one buffer of the program
 
 class Lockstep {
  public:
-  Lockstep(const std::shared_ptr<const Program>& program, const std::array<std::vector<DevicePtr>, 2>& devices, Compiler& compiler,
-           const LockstepCall& call, const InstanceOptions& options)
+  Lockstep(const std::shared_ptr<const Program>& program, const std::array<std::vector<DevicePtr>, 2>& devices,
+           Compiler& compiler, const LockstepCall& call, const InstanceOptions& options)
       : program_(program), p_(*program), devices_(devices), compiler_(compiler), call_(call), options_(options) {}
 
   Result<LockstepResult> run() {
@@ -212,7 +216,8 @@ uint64_t bit_distance(DType type, uint64_t a, uint64_t b) {
     if (is_signed_int(type)) {
       const auto x = static_cast<int64_t>(a << unused) >> unused;
       const auto y = static_cast<int64_t>(b << unused) >> unused;
-      return x < y ? static_cast<uint64_t>(y) - static_cast<uint64_t>(x) : static_cast<uint64_t>(x) - static_cast<uint64_t>(y);
+      return x < y ? static_cast<uint64_t>(y) - static_cast<uint64_t>(x)
+                   : static_cast<uint64_t>(x) - static_cast<uint64_t>(y);
     }
     return a < b ? b - a : a - b;
   }
@@ -226,11 +231,13 @@ uint64_t bit_distance(DType type, uint64_t a, uint64_t b) {
     return (v & f.sign) != 0 ? -static_cast<int64_t>(v & ~f.sign) - 1 : static_cast<int64_t>(v);
   };
   const int64_t x = place(a), y = place(b);
-  return x < y ? static_cast<uint64_t>(y) - static_cast<uint64_t>(x) : static_cast<uint64_t>(x) - static_cast<uint64_t>(y);
+  return x < y ? static_cast<uint64_t>(y) - static_cast<uint64_t>(x)
+               : static_cast<uint64_t>(x) - static_cast<uint64_t>(y);
 }
 
-Result<LockstepResult> lockstep(const std::shared_ptr<const Program>& program, const std::array<std::vector<DevicePtr>, 2>& devices,
-                                Compiler& compiler, const LockstepCall& call, const InstanceOptions& options) {
+Result<LockstepResult> lockstep(const std::shared_ptr<const Program>& program,
+                                const std::array<std::vector<DevicePtr>, 2>& devices, Compiler& compiler,
+                                const LockstepCall& call, const InstanceOptions& options) {
   return Lockstep(program, devices, compiler, call, options).run();
 }
 

@@ -19,7 +19,7 @@ struct LockstepDifference {
   uint64_t index = 0;          // of the first element that differs
   uint64_t different = 0;      // elements of the buffer that differ
   std::array<uint64_t, 2> bits{};
-  uint64_t ulp = 0;            // representable numbers between the two; UINT64_MAX if one is a NaN; integers: |a - b|
+  uint64_t ulp = 0;  // representable numbers between the two; UINT64_MAX if one is a NaN; integers: |a - b|
 };
 
 struct LockstepResult {
@@ -33,8 +33,9 @@ struct LockstepCall {
 };
 
 // The program has been verified; devices[side][i] is logical device i. All NaNs are one value.
-Result<LockstepResult> lockstep(const std::shared_ptr<const Program>& program, const std::array<std::vector<DevicePtr>, 2>& devices,
-                                Compiler& compiler, const LockstepCall& call, const InstanceOptions& options = {});
+Result<LockstepResult> lockstep(const std::shared_ptr<const Program>& program,
+                                const std::array<std::vector<DevicePtr>, 2>& devices, Compiler& compiler,
+                                const LockstepCall& call, const InstanceOptions& options = {});
 
 // How far apart two values of a type are, see LockstepDifference::ulp; 0 if they are equal, or both NaN.
 uint64_t bit_distance(DType type, uint64_t a, uint64_t b);

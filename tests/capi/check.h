@@ -10,29 +10,29 @@
 extern ost_error_t last_error; /* of the last call */
 #define E (last_error = (ost_error_t){.size = sizeof(ost_error_t)}, &last_error)
 
-#define CHECK(condition)                                                                \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
-      fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition);          \
-      exit(1);                                                                          \
-    }                                                                                   \
+#define CHECK(condition)                                                       \
+  do {                                                                         \
+    if (!(condition)) {                                                        \
+      fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                                 \
+    }                                                                          \
   } while (0)
 /* A call that must succeed. */
-#define OK(call)                                                                                              \
-  do {                                                                                                        \
-    const ost_status_t status_ = (call);                                                                      \
-    if (status_ != OST_OK) {                                                                                  \
+#define OK(call)                                                                                                       \
+  do {                                                                                                                 \
+    const ost_status_t status_ = (call);                                                                               \
+    if (status_ != OST_OK) {                                                                                           \
       fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ost_status_text(status_), last_error.message); \
-      exit(1);                                                                                                \
-    }                                                                                                         \
+      exit(1);                                                                                                         \
+    }                                                                                                                  \
   } while (0)
 /* A call that must fail with this status and with this text in its message. */
 #define FAILS(wanted, text, call)                                                                           \
   do {                                                                                                      \
     const ost_status_t status_ = (call);                                                                    \
-    if (status_ != (wanted) || last_error.status != (wanted) || strstr(last_error.message, text) == NULL) {           \
+    if (status_ != (wanted) || last_error.status != (wanted) || strstr(last_error.message, text) == NULL) { \
       fprintf(stderr, "%s:%d: %s: found %s: '%s', wanted %s: '%s'\n", __FILE__, __LINE__, #call,            \
-              ost_status_text(status_), last_error.message, ost_status_text(wanted), text);                      \
+              ost_status_text(status_), last_error.message, ost_status_text(wanted), text);                 \
       exit(1);                                                                                              \
     }                                                                                                       \
   } while (0)

@@ -1,7 +1,7 @@
 // ostinato.hpp: handles that clean up, errors that are exceptions, the same results as the C ABI.
 #include <gtest/gtest.h>
-#include <ostinato/ostinato.hpp>
 #include <unistd.h>
+#include <ostinato/ostinato.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -23,7 +23,8 @@ Program affine() {
   g.var("n", 1, 8);
   const Node x = g.input("x", OST_DTYPE_F32, {"n", 2});
   const Node w = g.constant("w", Array::of<float>({2}, {2, 3}));
-  g.output("y", g.op("add", {g.op("mul", {x, w}), g.op("sum", {x}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", 1}})}));
+  g.output("y",
+           g.op("add", {g.op("mul", {x, w}), g.op("sum", {x}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", 1}})}));
   return g.compile();
 }
 
@@ -102,7 +103,9 @@ TEST(Cpp, JitRunsItsFunctionTwice) {
 TEST(Cpp, AnExceptionOfTheFunctionReachesTheCaller) {
   const Context context = ref_context();
   Session session(context);
-  Jit jit(session, [](const std::vector<Tensor>&) -> std::vector<Tensor> { throw std::runtime_error("the function is unwell"); });
+  Jit jit(session, [](const std::vector<Tensor>&) -> std::vector<Tensor> {
+    throw std::runtime_error("the function is unwell");
+  });
   try {
     jit({});
     FAIL() << "no error";
@@ -146,7 +149,8 @@ TEST(Cpp, ThreadsShareAProgram) {
 }
 
 TEST(Cpp, ArchivesKeepArrays) {
-  const auto path = (std::filesystem::temp_directory_path() / ("ostinato_cpp_" + std::to_string(getpid()) + ".safetensors")).string();
+  const auto path =
+      (std::filesystem::temp_directory_path() / ("ostinato_cpp_" + std::to_string(getpid()) + ".safetensors")).string();
   Archive out;
   const Array a = Array::of<int64_t>({2}, {-1, int64_t{1} << 40});
   out.add("a", a.view());

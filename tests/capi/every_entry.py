@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every function that libostinato.so exports is declared in ostinato.h and called by the C test, and the other way round.
+"""Every function that libostinato.so exports is declared in ostinato.h and called by the C test, and vice versa.
 
 usage: every_entry.py LIBRARY
 """
@@ -14,7 +14,9 @@ HEADER = HERE.parent.parent / "sdk/include/ostinato/ostinato.h"
 
 
 def main() -> None:
-    table = subprocess.run(["nm", "-D", "--defined-only", sys.argv[1]], capture_output=True, text=True, check=True).stdout
+    table = subprocess.run(
+        ["nm", "-D", "--defined-only", sys.argv[1]], capture_output=True, text=True, check=True
+    ).stdout
     exported = {line.split()[-1].split("@")[0] for line in table.splitlines() if line.split()[-2] == "T"}
     declared = set(re.findall(r"\b(ost_\w+)\(", re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.S)))
     source = "".join(path.read_text() for path in sorted(HERE.glob("*.c")))

@@ -1,7 +1,9 @@
 /* Graphs: node by node, and from text. */
 #include "check.h"
 
-static ost_attr_t int_attr(const char* name, int64_t value) { return (ost_attr_t){.name = name, .kind = OST_ATTR_INT, .i = value}; }
+static ost_attr_t int_attr(const char* name, int64_t value) {
+  return (ost_attr_t){.name = name, .kind = OST_ATTR_INT, .i = value};
+}
 
 static void test_inputs(void) {
   ost_graph_t* graph;
@@ -21,7 +23,8 @@ static void test_inputs(void) {
   FAILS(OST_INVALID_ARGUMENT, "has 'x' already", ost_graph_input(graph, "x", OST_DTYPE_F32, dims, 2, 0, &again, E));
   FAILS(OST_INVALID_ARGUMENT, "no element type", ost_graph_input(graph, "z", 77, dims, 2, 0, &again, E));
   FAILS(OST_INVALID_ARGUMENT, "rank 17", ost_graph_input(graph, "z", OST_DTYPE_F32, dims, 17, 0, &again, E));
-  FAILS(OST_INVALID_ARGUMENT, "NULL, but its count is 2", ost_graph_input(graph, "z", OST_DTYPE_F32, NULL, 2, 0, &again, E));
+  FAILS(OST_INVALID_ARGUMENT, "NULL, but its count is 2",
+        ost_graph_input(graph, "z", OST_DTYPE_F32, NULL, 2, 0, &again, E));
   OK(ost_graph_constant(graph, "w", &data, "weights.safetensors", "w", &w, E));
   OK(ost_graph_state(graph, "s", OST_DTYPE_F32, &(ost_dim_t){2, NULL}, 1, &data, 0, &s, E));
   FAILS(OST_INVALID_ARGUMENT, "its initial value f32[2]",
@@ -30,7 +33,8 @@ static void test_inputs(void) {
   ost_type_desc_t type = SIZED(ost_type_desc_t);
   OK(ost_graph_node_type(graph, x, &type, E));
   CHECK(type.rank == 2 && type.dtype == OST_DTYPE_F32 && strcmp(type.name, "x") == 0);
-  CHECK(strcmp(type.dims[0].expr, "n") == 0 && type.dims[0].value == 64 && type.dims[1].expr == NULL && type.dims[1].value == 64);
+  CHECK(strcmp(type.dims[0].expr, "n") == 0 && type.dims[0].value == 64 && type.dims[1].expr == NULL &&
+        type.dims[1].value == 64);
   FAILS(OST_INVALID_ARGUMENT, "node 1000 does not exist", ost_graph_node_type(graph, 1000, &type, E));
   ost_graph_destroy(graph);
   ost_graph_destroy(NULL);
@@ -45,10 +49,11 @@ static void test_ops(void) {
   OK(ost_graph_input(graph, "x", OST_DTYPE_F32, dims, 2, 0, &x, E));
   const ost_attr_t axis = int_attr("axis", -1), wrong = int_attr("axes_", 0);
   OK(ost_graph_op(graph, "softmax", &x, 1, &axis, 1, &y, E));
-  FAILS(OST_NOT_FOUND, "no operation 'softmaxx'", ost_graph_op(graph, "softmaxx", &x, 1, NULL, 0, &out, E));
+  FAILS(OST_NOT_FOUND, "no operation 'softmaxx'; did you mean 'softmax'?", ost_graph_op(graph, "softmaxx", &x, 1, NULL, 0, &out, E));
   FAILS(OST_INVALID_ARGUMENT, "no attribute 'axes_'", ost_graph_op(graph, "softmax", &x, 1, &wrong, 1, &out, E));
   FAILS(OST_INVALID_ARGUMENT, "1 inputs, wanted 2", ost_graph_op(graph, "add", &x, 1, NULL, 0, &out, E));
-  FAILS(OST_INVALID_ARGUMENT, "node 99 does not exist", ost_graph_op(graph, "relu", &(ost_node_t){99}, 1, NULL, 0, &out, E));
+  FAILS(OST_INVALID_ARGUMENT, "node 99 does not exist",
+        ost_graph_op(graph, "relu", &(ost_node_t){99}, 1, NULL, 0, &out, E));
   FAILS(OST_INVALID_ARGUMENT, "'dtype' is missing", ost_graph_op(graph, "cast", &x, 1, NULL, 0, &out, E));
   const ost_attr_t twice[] = {axis, axis};
   FAILS(OST_INVALID_ARGUMENT, "given twice", ost_graph_op(graph, "softmax", &x, 1, twice, 2, &out, E));

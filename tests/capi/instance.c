@@ -2,7 +2,7 @@
 #include "check.h"
 
 static const int64_t kShape[] = {2, 2};
-static const float kX[] = {1, 1, 2, -1};          /* x @ w = {0 0 0; 3 6 9} */
+static const float kX[] = {1, 1, 2, -1}; /* x @ w = {0 0 0; 3 6 9} */
 static const float kWanted[] = {1, 1, 1, 4, 7, 10};
 
 static void test_bind_errors(ost_instance_t* instance) {
@@ -10,11 +10,14 @@ static void test_bind_errors(ost_instance_t* instance) {
   const float data[10] = {0};
   ost_binding_t x = {"x", f32_array(kShape, 2, kX), NULL, 0};
   const ost_var_value_t three = {"n", 3}, unknown = {"m", 3};
-  FAILS(OST_INVALID_ARGUMENT, "input 'x' is missing, wanted f32[n, 2]", ost_instance_bind(instance, NULL, 0, NULL, 0, E));
-  FAILS(OST_INVALID_ARGUMENT, "'n' has two values: 3 (n = 3 was given) and 2", ost_instance_bind(instance, &x, 1, &three, 1, E));
+  FAILS(OST_INVALID_ARGUMENT, "input 'x' is missing, wanted f32[n, 2]",
+        ost_instance_bind(instance, NULL, 0, NULL, 0, E));
+  FAILS(OST_INVALID_ARGUMENT, "'n' has two values: 3 (n = 3 was given) and 2",
+        ost_instance_bind(instance, &x, 1, &three, 1, E));
   FAILS(OST_NOT_FOUND, "no variable 'm'; it has: n", ost_instance_bind(instance, &x, 1, &unknown, 1, E));
   x.array = f32_array(wide, 2, data);
-  FAILS(OST_INVALID_ARGUMENT, "dimension 1 of input 'x' is 3, wanted 2", ost_instance_bind(instance, &x, 1, NULL, 0, E));
+  FAILS(OST_INVALID_ARGUMENT, "dimension 1 of input 'x' is 3, wanted 2",
+        ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x.array = f32_array(tall, 2, data);
   FAILS(OST_INVALID_ARGUMENT, "'n' is 0 to 4", ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x.array = f32_array(wide, 1, data);
@@ -42,7 +45,8 @@ static void test_runs(ost_instance_t* instance) {
   CHECK(type.dims[0].value == 2 && type.dims[0].expr == NULL && type.dims[1].value == 3 && strcmp(type.name, "y") == 0);
   for (int i = 0; i < 3; ++i) OK(ost_instance_run(instance, E));
   OK(ost_instance_stats(instance, &stats, E));
-  CHECK(stats.launches >= 1 && stats.allocations == 0 && stats.compiles == 0 && stats.copies == 0 && stats.constant_bytes >= 24);
+  CHECK(stats.launches >= 1 && stats.allocations == 0 && stats.compiles == 0 && stats.copies == 0 &&
+        stats.constant_bytes >= 24);
   OK(ost_instance_read_output(instance, 0, y, sizeof y, E));
   CHECK(memcmp(y, kWanted, sizeof y) == 0);
   OK(ost_instance_read_input(instance, 0, back, sizeof back, E));
@@ -100,7 +104,8 @@ static void test_verify(ost_context_t* context, ost_program_t* program, const ch
   OK(ost_program_describe(program, &desc, E));
   OK(ost_verify(context, program, &ref, 1, &device, 1, &x, 1, NULL, 0, &d, E));
   CHECK(d.equal == 1 && d.compared == desc.launches);
-  FAILS(OST_INVALID_ARGUMENT, "'x' is missing", ost_verify(context, program, &ref, 1, &device, 1, NULL, 0, NULL, 0, &d, E));
+  FAILS(OST_INVALID_ARGUMENT, "'x' is missing",
+        ost_verify(context, program, &ref, 1, &device, 1, NULL, 0, NULL, 0, &d, E));
 }
 
 void test_instances(ost_context_t* context, const char* device) {
@@ -125,7 +130,8 @@ void test_instances(ost_context_t* context, const char* device) {
   program = small_program();
   FAILS(OST_UNAVAILABLE, "nobody:0", ost_instance_create(context, program, &nobody, 1, NULL, &instance, E));
   CHECK(instance == NULL);
-  FAILS(OST_INVALID_ARGUMENT, "1 logical devices, 3 were given", ost_instance_create(context, program, three, 3, NULL, &instance, E));
+  FAILS(OST_INVALID_ARGUMENT, "1 logical devices, 3 were given",
+        ost_instance_create(context, program, three, 3, NULL, &instance, E));
   ost_program_release(program);
 }
 

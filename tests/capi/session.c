@@ -39,7 +39,8 @@ static void test_variables(ost_session_t* session, const char* device) {
   CHECK(type.rank == 1 && strcmp(type.dims[0].expr, "n") == 0 && type.dims[0].value == 3);
   ost_tensor_release(tensor);
   OK(ost_session_bind(session, &n, 2, E));
-  FAILS(OST_INVALID_ARGUMENT, "dimension 0 of the array is 3, wanted 2", ost_tensor_from_array(session, device, &array, dims, &tensor, E));
+  FAILS(OST_INVALID_ARGUMENT, "dimension 0 of the array is 3, wanted 2",
+        ost_tensor_from_array(session, device, &array, dims, &tensor, E));
 }
 
 void test_tensors(ost_context_t* context, const char* device) {
@@ -55,7 +56,8 @@ void test_tensors(ost_context_t* context, const char* device) {
   CHECK(strcmp(ost_tensor_device(sum), device) == 0 && ost_tensor_device(NULL) == NULL);
   OK(ost_tensor_realize(&sum, 1, E));
   CHECK(ost_tensor_is_realized(sum) && holds(sum, 4, 2));
-  FAILS(OST_INVALID_ARGUMENT, "ost_tensor_assign", ost_tensor_op(session, "assign", (ost_tensor_t*[]){a, b}, 2, NULL, 0, NULL, &wrong, E));
+  FAILS(OST_INVALID_ARGUMENT, "ost_tensor_assign",
+        ost_tensor_op(session, "assign", (ost_tensor_t*[]){a, b}, 2, NULL, 0, NULL, &wrong, E));
   FAILS(OST_INVALID_ARGUMENT, "another session", ost_tensor_op(other, "relu", &a, 1, NULL, 0, NULL, &wrong, E));
   CHECK(wrong == NULL);
 
@@ -103,7 +105,8 @@ typedef struct calls_t {
 } calls_t;
 
 /* (x * x + y, x - y) */
-static ost_status_t function(void* user, ost_tensor_t* const* in, uint32_t count, ost_jit_outputs_t* outputs, ost_error_t* e) {
+static ost_status_t function(void* user, ost_tensor_t* const* in, uint32_t count, ost_jit_outputs_t* outputs,
+                             ost_error_t* e) {
   calls_t* calls = user;
   ++calls->count;
   CHECK(count == 2);

@@ -31,9 +31,25 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     snippet = re.search(r"```c\n(.*?)```", (ROOT / "docs/c-api.md").read_text(), flags=re.S)[1]
     (work / "snippet.c").write_text(FRAME % snippet.replace('"cpu:0"', '"ref:0"'))  # the cpu plugin may not be built
-    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/sdk/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lostinato"]
+    flags = [
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{ROOT}/sdk/include",
+        f"-L{library}",
+        f"-Wl,-rpath,{library}",
+        "-lostinato",
+    ]
     subprocess.run([compiler, "snippet.c", "-o", "snippet", *flags], cwd=work, check=True)
-    run = subprocess.run(["./snippet"], cwd=work, capture_output=True, text=True, check=True, env=os.environ | {"OSTINATO_CACHE_DIR": "off"})
+    run = subprocess.run(
+        ["./snippet"],
+        cwd=work,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"OSTINATO_CACHE_DIR": "off"},
+    )
     if run.stdout.split() != ["0.6667"] * 6:
         sys.exit(f"snippet: found '{run.stdout}', wanted six times 0.6667")
     print("the program of docs/c-api.md works")

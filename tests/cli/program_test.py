@@ -13,13 +13,38 @@ from tool import BAD_INPUT, DIFFERS, TOOL, UNAVAILABLE, USAGE, ToolTest, npy, re
 class CaptureReplay(ToolTest):
     def test_one_capture_serves_all_sizes_and_compiles_once(self) -> None:
         for device in self.devices():
-            answer = self.ost("capture", "softmax(x * w)", "--shape", "x=n:0..8,2", "--shape", "w=2", "--device", device, "-o", "m.ost.json", "--json").json
+            answer = self.ost(
+                "capture",
+                "softmax(x * w)",
+                "--shape",
+                "x=n:0..8,2",
+                "--shape",
+                "w=2",
+                "--device",
+                device,
+                "-o",
+                "m.ost.json",
+                "--json",
+            ).json
             self.assertLessEqual({"program_id", "kernels", "arena_bytes", "groups", "summary"}, answer.keys())
             self.write("w.npy", npy((2,), [1.0, -1.0]))
             for n in (0, 1, 8):
                 self.write("x.npy", npy((n, 2), [0.5] * (2 * n)))
-                run = self.ost("replay", "m.ost.json", "--input", "x=x.npy", "--input", "w=w.npy", "--device", device, "--repeat", "3",
-                               "--output", "y.npy", "--json").json  # fmt: skip
+                run = self.ost(
+                    "replay",
+                    "m.ost.json",
+                    "--input",
+                    "x=x.npy",
+                    "--input",
+                    "w=w.npy",
+                    "--device",
+                    device,
+                    "--repeat",
+                    "3",
+                    "--output",
+                    "y.npy",
+                    "--json",
+                ).json
                 self.assertEqual((run["compiles"], run["allocations"], run["program_id"]), (0, 0, answer["program_id"]))
                 self.assertEqual(run["vars"], {"n": n})
                 self.assertEqual(read_npy(self.folder / "y.npy")[0], (n, 2))
@@ -51,7 +76,9 @@ class CaptureReplay(ToolTest):
         m = self.capture()
         self.write("x.npy", npy((9, 4), [0.0] * 36))
         self.write("d.npy", npy((2, 4), [0.0] * 8, "<f8"))
-        self.fails(BAD_INPUT, "replay", m, "--input", "x=x.npy", says=["dimension 0 of input 'x' is 9", "'n' is 0 to 8"])
+        self.fails(
+            BAD_INPUT, "replay", m, "--input", "x=x.npy", says=["dimension 0 of input 'x' is 9", "'n' is 0 to 8"]
+        )
         self.fails(BAD_INPUT, "replay", m, "--input", "x=d.npy", says=["f64[2, 4], wanted f32[n, 4]"])
         self.fails(BAD_INPUT, "replay", m, "--input", "q=x.npy", says=["no input 'q'", "x, b"])
         self.fails(BAD_INPUT, "replay", m, "--var", "k=2", says=["no variable 'k'", "n"])
@@ -69,8 +96,14 @@ class CaptureReplay(ToolTest):
 
     def test_an_interrupt_ends_a_run_between_launches(self) -> None:
         m = self.capture()
-        run = subprocess.Popen([TOOL, "replay", m, "--device", "ref:0", "--repeat", "100000000"], cwd=self.folder, env=self.env,
-                               stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        run = subprocess.Popen(
+            [TOOL, "replay", m, "--device", "ref:0", "--repeat", "100000000"],
+            cwd=self.folder,
+            env=self.env,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         time.sleep(1)
         run.send_signal(signal.SIGINT)
         _, err = run.communicate(timeout=60)
@@ -136,7 +169,9 @@ class Manifests(ToolTest):
         answer = self.ost("diff", a, b, "--json", code=DIFFERS).json
         self.assertFalse(answer["equal"])
         self.assertGreater(len(answer["differences"]), 0)
-        changed = [(x, y) for x, y in zip(a.read_text().splitlines(), b.read_text().splitlines(), strict=False) if x != y]
+        changed = [
+            (x, y) for x, y in zip(a.read_text().splitlines(), b.read_text().splitlines(), strict=False) if x != y
+        ]
         self.assertLess(len(changed), 10)
 
     def test_verify_is_an_equality(self) -> None:
@@ -156,7 +191,10 @@ class Manifests(ToolTest):
         self.assertEqual(linked["program_id"], self.ost("replay", m, "--json").json["program_id"])
         self.assertGreater(linked["images"], 0)
         run = ["replay", "linked.ost.json", "--device", device, "--cache", "off", "--json"]
-        self.assertEqual((self.ost(*run, "--trust").json["compiles"], self.ost(*run, "--trust").json["images_used"]), (0, linked["images"]))
+        self.assertEqual(
+            (self.ost(*run, "--trust").json["compiles"], self.ost(*run, "--trust").json["images_used"]),
+            (0, linked["images"]),
+        )
         self.assertEqual((self.ost(*run).json["compiles"], self.ost(*run).json["images_used"]), (linked["images"], 0))
         self.fails(UNAVAILABLE, "link", m, "--targets", "nothing:0", says="nothing")
 

@@ -13,11 +13,26 @@ class Values(ToolTest):
             self.write(f"{name}.npy", npy((2, 2), values))
         relu = [max(v, 0.0) for v in b]
         product = [sum(a[2 * i + k] * relu[2 * k + j] for k in range(2)) for i in range(2) for j in range(2)]
-        soft = [math.exp(c[2 * i + j]) / sum(math.exp(c[2 * i + k]) for k in range(2)) for i in range(2) for j in range(2)]
+        soft = [
+            math.exp(c[2 * i + j]) / sum(math.exp(c[2 * i + k]) for k in range(2)) for i in range(2) for j in range(2)
+        ]
         hashes = set()
         for device in self.devices():
-            run = self.ost("run", "matmul(A,relu(B))+softmax(C)", "--input", "A=a.npy", "--input", "B=b.npy", "--input", "C=c.npy",
-                           "--device", device, "--output", "y.npy", "--json").json  # fmt: skip
+            run = self.ost(
+                "run",
+                "matmul(A,relu(B))+softmax(C)",
+                "--input",
+                "A=a.npy",
+                "--input",
+                "B=b.npy",
+                "--input",
+                "C=c.npy",
+                "--device",
+                device,
+                "--output",
+                "y.npy",
+                "--json",
+            ).json
             shape, values = read_npy(self.folder / "y.npy")
             self.assertEqual(shape, (2, 2))
             for got, p, s in zip(values, product, soft, strict=True):
@@ -28,40 +43,82 @@ class Values(ToolTest):
         self.assertEqual(len(hashes), 1)
 
     def test_a_variable_and_its_value(self) -> None:
-        run = self.ost("run", "sum(x, axis=-1)", "--shape", "x=n:1..64,3", "--var", "n=7", "--device", "ref:0", "--json").json
+        run = self.ost(
+            "run", "sum(x, axis=-1)", "--shape", "x=n:1..64,3", "--var", "n=7", "--device", "ref:0", "--json"
+        ).json
         self.assertEqual((run["outputs"][0]["shape"], run["vars"]), ([7], {"n": 7}))
         self.write("x.npy", npy((5, 3), [1.0] * 15))
-        run = self.ost("run", "sum(x, axis=-1)", "--shape", "x=n:1..64,3", "--input", "x=x.npy", "--device", "ref:0", "--output", "y.npy", "--json")
+        run = self.ost(
+            "run",
+            "sum(x, axis=-1)",
+            "--shape",
+            "x=n:1..64,3",
+            "--input",
+            "x=x.npy",
+            "--device",
+            "ref:0",
+            "--output",
+            "y.npy",
+            "--json",
+        )
         self.assertEqual(read_npy(self.folder / "y.npy"), ((5,), [3.0] * 5))
         self.assertEqual(run.json["vars"], {"n": 5})
 
     def test_a_shape_may_name_a_variable_that_a_later_one_declares(self) -> None:
-        run = self.ost("run", "x + y", "--shape", "x=n", "--shape", "y=n:1..8", "--var", "n=3", "--device", "ref:0", "--json")
+        run = self.ost(
+            "run", "x + y", "--shape", "x=n", "--shape", "y=n:1..8", "--var", "n=3", "--device", "ref:0", "--json"
+        )
         self.assertEqual(run.json["outputs"][0]["shape"], [3])
 
     def test_stand_in_data_depends_on_the_seed_alone(self) -> None:
-        sha = [self.ost("run", "x", "--shape", "x=16", "--device", "ref:0", "--seed", s, "--json").json["outputs"][0]["sha256"] for s in "112"]
+        sha = [
+            self.ost("run", "x", "--shape", "x=16", "--device", "ref:0", "--seed", s, "--json").json["outputs"][0][
+                "sha256"
+            ]
+            for s in "112"
+        ]
         self.assertEqual(sha[0], sha[1])
         self.assertNotEqual(sha[0], sha[2])
 
     def test_all_element_types_run(self) -> None:
         for dtype in ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"]:
             for device in self.devices():
-                run = self.ost("run", "where(x == x, x, x)", "--shape", f"x={dtype}[7]", "--device", device, "--json").json
+                run = self.ost(
+                    "run", "where(x == x, x, x)", "--shape", f"x={dtype}[7]", "--device", device, "--json"
+                ).json
                 self.assertEqual(run["outputs"][0]["dtype"], dtype)
 
     def test_small_results_are_printed(self) -> None:
         self.write("x.npy", npy((2, 2), [1.5, -2.0, 3.0, 0.0]))
-        self.assertIn("[[1.5, -2],\n [3, 0]]", self.ost("run", "x", "--input", "x=x.npy", "--device", "ref:0").out.replace(".0", ""))
+        self.assertIn(
+            "[[1.5, -2],\n [3, 0]]",
+            self.ost("run", "x", "--input", "x=x.npy", "--device", "ref:0").out.replace(".0", ""),
+        )
 
     def test_the_expression_may_come_from_stdin(self) -> None:
         run = self.ost("run", "-", "--shape", "x=2", "--device", "ref:0", "--json", stdin="a = x + 1\nb = a * 2\nb\n")
         self.assertEqual(run.json["outputs"][0]["shape"], [2])
 
     def test_flags_that_change_kernels_do_not_change_bits(self) -> None:
-        base = ["run", "softmax(matmul(x, y)) + tanh(x)", "--shape", "x=8,8", "--shape", "y=8,8", "--device", "ref:0", "--json"]
+        base = [
+            "run",
+            "softmax(matmul(x, y)) + tanh(x)",
+            "--shape",
+            "x=8,8",
+            "--shape",
+            "y=8,8",
+            "--device",
+            "ref:0",
+            "--json",
+        ]
         fused = self.ost(*base).json
-        for flags in [["--no-fuse"], ["--memory-budget", "16"], ["--memory-budget", "0"], ["--tile-size", "4"], ["--threads", "1"]]:
+        for flags in [
+            ["--no-fuse"],
+            ["--memory-budget", "16"],
+            ["--memory-budget", "0"],
+            ["--tile-size", "4"],
+            ["--threads", "1"],
+        ]:
             self.assertEqual(self.ost(*base, *flags).json["outputs"], fused["outputs"], flags)
         self.assertGreater(self.ost(*base, "--no-fuse").json["kernels"], fused["kernels"])
 
@@ -69,10 +126,23 @@ class Values(ToolTest):
 class Files(ToolTest):
     def test_arrays_of_archives(self) -> None:
         self.write("w.safetensors", safetensors({"a": ((2,), [1, 2]), "b": ((2,), [10, 20])}))
-        self.ost("run", "a + b", "--input", "a=w.safetensors:a", "--input", "b=w.safetensors:b", "--device", "ref:0", "--output", "y.npz")
+        self.ost(
+            "run",
+            "a + b",
+            "--input",
+            "a=w.safetensors:a",
+            "--input",
+            "b=w.safetensors:b",
+            "--device",
+            "ref:0",
+            "--output",
+            "y.npz",
+        )
         self.ost("run", "z * 2", "--input", "z=y.npz:out", "--device", "ref:0", "--output", "z.npy")
         self.assertEqual(read_npy(self.folder / "z.npy"), ((2,), [22.0, 44.0]))
-        self.fails(BAD_INPUT, "run", "a", "--input", "a=w.safetensors:c", says=["w.safetensors", "no array 'c'", "a, b"])
+        self.fails(
+            BAD_INPUT, "run", "a", "--input", "a=w.safetensors:c", says=["w.safetensors", "no array 'c'", "a, b"]
+        )
         self.fails(BAD_INPUT, "run", "a", "--input", "a=w.safetensors", says="2 arrays")
 
     def test_weights_are_constants(self) -> None:
@@ -90,9 +160,15 @@ class Files(ToolTest):
 
     def test_damaged_and_foreign_files(self) -> None:
         good = npy((2,), [1.0, 2.0])
-        for name, data, says in [("short.npy", good[:-3], "short.npy"), ("header.npy", good[:20], "header.npy"), ("text.npy", b"hello", "text.npy"),
-                                 ("empty.npy", b"", "empty.npy"), ("w.safetensors", b"\xff" * 64, "w.safetensors"), ("z.npz", b"PK", "z.npz"),
-                                 ("x.csv", b"1,2", "wanted .npy, .npz or .safetensors")]:  # fmt: skip
+        for name, data, says in [
+            ("short.npy", good[:-3], "short.npy"),
+            ("header.npy", good[:20], "header.npy"),
+            ("text.npy", b"hello", "text.npy"),
+            ("empty.npy", b"", "empty.npy"),
+            ("w.safetensors", b"\xff" * 64, "w.safetensors"),
+            ("z.npz", b"PK", "z.npz"),
+            ("x.csv", b"1,2", "wanted .npy, .npz or .safetensors"),
+        ]:
             self.write(name, data)
             self.fails(BAD_INPUT, "run", "x", "--input", f"x={name}", says=says)
         self.fails(BAD_INPUT, "run", "x", "--input", "x=nothing.npy", says="nothing.npy")
@@ -126,9 +202,29 @@ class Errors(ToolTest):
         self.fails(UNAVAILABLE, "run", "x", "--shape", "x=2", says="nothing:0", OSTINATO_DEVICE="nothing:0")
 
     def test_limits(self) -> None:
-        run = self.ost("run", "matmul(matmul(x,x),x)", "--shape", "x=64,64", "--device", "ref:0", "--arena-limit", "100", code=COMPILE_ERROR)
+        run = self.ost(
+            "run",
+            "matmul(matmul(x,x),x)",
+            "--shape",
+            "x=64,64",
+            "--device",
+            "ref:0",
+            "--arena-limit",
+            "100",
+            code=COMPILE_ERROR,
+        )
         self.assertIn("100", run.err)
-        self.ost("run", "matmul(matmul(x,x),x)", "--shape", "x=64,64", "--device", "ref:0", "--arena-limit", "100000", code=OK)
+        self.ost(
+            "run",
+            "matmul(matmul(x,x),x)",
+            "--shape",
+            "x=64,64",
+            "--device",
+            "ref:0",
+            "--arena-limit",
+            "100000",
+            code=OK,
+        )
 
 
 if __name__ == "__main__":

@@ -5,15 +5,32 @@ import unittest
 
 from tool import BAD_INPUT, DIFFERS, OK, USAGE, ToolTest
 
-COMMANDS = ["devices", "plugins", "doctor", "env", "version", "run", "capture", "replay", "bench", "verify", "inspect", "explain", "diff",
-            "link", "cache"]  # fmt: skip
+COMMANDS = [
+    "devices",
+    "plugins",
+    "doctor",
+    "env",
+    "version",
+    "run",
+    "capture",
+    "replay",
+    "bench",
+    "verify",
+    "inspect",
+    "explain",
+    "diff",
+    "link",
+    "cache",
+]
 
 
 class System(ToolTest):
     def test_devices_have_their_fields(self) -> None:
         devices = self.ost("devices", "--json").json["devices"]
         for device in devices:
-            self.assertLessEqual({"id", "driver", "name", "available", "reason", "compile_only", "target"}, device.keys())
+            self.assertLessEqual(
+                {"id", "driver", "name", "available", "reason", "compile_only", "target"}, device.keys()
+            )
         self.assertIn("ref:0", [d["id"] for d in devices if d["available"]])
         self.assertIn("ref:0", self.ost("devices").out)
 
@@ -54,7 +71,9 @@ class System(ToolTest):
 
     def test_env_says_value_and_origin(self) -> None:
         variables = {v["name"]: v for v in self.ost("env", "--json", OSTINATO_DEVICE="ref:0").json["variables"]}
-        self.assertEqual((variables["OSTINATO_DEVICE"]["value"], variables["OSTINATO_DEVICE"]["origin"]), ("ref:0", "environment"))
+        self.assertEqual(
+            (variables["OSTINATO_DEVICE"]["value"], variables["OSTINATO_DEVICE"]["origin"]), ("ref:0", "environment")
+        )
         self.assertEqual(variables["OSTINATO_PLUGINS"]["origin"], "default")
         self.assertIn("OSTINATO_CACHE_DIR=", self.ost("env").out)
 
@@ -77,7 +96,9 @@ class System(ToolTest):
         run = self.ost("run", "relu(x)+sum(x)", "--shape", "x=4", "--device", "ref:0", "--cache", "file/below")
         self.assertEqual(run.err.count("warning"), 1, run.err)
         self.ost("run", "relu(x)", "--shape", "x=4", "--device", "ref:0", "--cache", "off")
-        self.assertFalse((self.folder / "cache/ostinato").exists() and any((self.folder / "cache/ostinato").rglob("*.img")))
+        self.assertFalse(
+            (self.folder / "cache/ostinato").exists() and any((self.folder / "cache/ostinato").rglob("*.img"))
+        )
 
     @unittest.skipIf(os.geteuid() == 0, "needs a user whom permissions hold back")
     def test_a_read_only_cache_is_no_cache(self) -> None:
@@ -105,7 +126,16 @@ class Usage(ToolTest):
         self.fails(USAGE, "run", says="expression")
         self.fails(USAGE, "run", "x", "--shape", "x", says="NAME=VALUE wanted")
         self.fails(USAGE, "run", "x", "--shape", "x=2", "--numerics", "quick", says="quick")
-        self.fails(USAGE, "run", "x", "--shape", "x=n:1..4", "--var", "n=two", says=["--var n", "'two' found, an integer wanted"])
+        self.fails(
+            USAGE,
+            "run",
+            "x",
+            "--shape",
+            "x=n:1..4",
+            "--var",
+            "n=two",
+            says=["--var n", "'two' found, an integer wanted"],
+        )
         self.fails(USAGE, "run", "x", "--shape", "x=2", "--var", "n=2", says="no --shape declares the variable")
         self.fails(USAGE, "replay", "m.json", "--repeat", "0", says="--repeat")
         self.fails(USAGE, "cache", "burn", says="burn")
@@ -121,7 +151,18 @@ class Usage(ToolTest):
         self.assertNotIn("\x1b", self.ost("devices").out + self.ost("--help").out + self.ost("nothing", code=USAGE).err)
 
     def test_unwritable_output(self) -> None:
-        self.fails(BAD_INPUT, "run", "x+1", "--shape", "x=2", "--device", "ref:0", "--output", "no/such/folder/y.npy", says="no/such/folder")
+        self.fails(
+            BAD_INPUT,
+            "run",
+            "x+1",
+            "--shape",
+            "x=2",
+            "--device",
+            "ref:0",
+            "--output",
+            "no/such/folder/y.npy",
+            says="no/such/folder",
+        )
 
 
 if __name__ == "__main__":

@@ -19,13 +19,18 @@ DTYPES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q"}
 def npy(shape: tuple[int, ...], values: list[float], descr: str = "<f4") -> bytes:
     header = repr({"descr": descr, "fortran_order": False, "shape": shape})
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{DTYPES[descr]}", *values)
+    return (
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header))
+        + header.encode()
+        + struct.pack(f"<{len(values)}{DTYPES[descr]}", *values)
+    )
 
 
 def read_npy(path: Path) -> tuple[tuple[int, ...], list[float]]:
     data = path.read_bytes()
     (length,) = struct.unpack_from("<H", data, 8)
-    header = eval(data[10 : 10 + length].decode(), {"__builtins__": {}}, {"False": False, "True": True})  # noqa: S307: our own file
+    header = eval(data[10 : 10 + length].decode(), {"__builtins__": {}}, {"False": False, "True": True})
     kind = DTYPES[header["descr"]]
     count = len(data[10 + length :]) // struct.calcsize(kind)
     return header["shape"], list(struct.unpack(f"<{count}{kind}", data[10 + length :]))
@@ -69,8 +74,16 @@ class ToolTest(unittest.TestCase):
 
     def ost(self, *arguments: str | Path, code: int = OK, stdin: str | None = None, **env: str) -> Run:
         """Runs ost and demands the exit code; whatever happens, it must not crash."""
-        done = subprocess.run([TOOL, *map(str, arguments)], cwd=self.folder, env=self.env | env, capture_output=True, text=True,
-                              input=stdin, check=False, timeout=300)  # fmt: skip
+        done = subprocess.run(
+            [TOOL, *map(str, arguments)],
+            cwd=self.folder,
+            env=self.env | env,
+            capture_output=True,
+            text=True,
+            input=stdin,
+            check=False,
+            timeout=300,
+        )
         run = Run(done)
         said = f"ost {' '.join(map(str, arguments))}\nstdout: {run.out[-2000:]}\nstderr: {run.err[-2000:]}"
         self.assertNotIn(run.code, CRASHES, said)

@@ -37,25 +37,32 @@ std::uint16_t half_bits(double value, ost_dtype_t dtype) {
   std::memcpy(&u, &f, sizeof u);
   if (dtype == OST_DTYPE_BF16) return static_cast<std::uint16_t>(u >> 16);
   if (value == 0) return 0;
-  return static_cast<std::uint16_t>(((u >> 16) & 0x8000u) | ((((u >> 23) & 0xffu) - 112u) << 10) | ((u >> 13) & 0x3ffu));
+  return static_cast<std::uint16_t>(((u >> 16) & 0x8000u) | ((((u >> 23) & 0xffu) - 112u) << 10) |
+                                    ((u >> 13) & 0x3ffu));
 }
 
 void put(unsigned char* to, ost_dtype_t dtype, Numbers& numbers) {
   const auto store = [to](auto value) { std::memcpy(to, &value, sizeof value); };
   switch (dtype) {
-    case OST_DTYPE_F32: return store(static_cast<float>(numbers.unit()));
-    case OST_DTYPE_F64: return store(numbers.unit());
+    case OST_DTYPE_F32:
+      return store(static_cast<float>(numbers.unit()));
+    case OST_DTYPE_F64:
+      return store(numbers.unit());
     case OST_DTYPE_F16:
-    case OST_DTYPE_BF16: return store(half_bits(numbers.unit(), dtype));
-    case OST_DTYPE_BOOL: return store(static_cast<std::uint8_t>(numbers.next() >> 63));
-    default: break;
+    case OST_DTYPE_BF16:
+      return store(half_bits(numbers.unit(), dtype));
+    case OST_DTYPE_BOOL:
+      return store(static_cast<std::uint8_t>(numbers.next() >> 63));
+    default:
+      break;
   }
   const bool is_signed = dtype >= OST_DTYPE_I8 && dtype <= OST_DTYPE_I64;
   const std::int64_t value = static_cast<std::int64_t>(numbers.next() >> 60) - (is_signed ? 8 : 0);
   std::memcpy(to, &value, ost_dtype_bytes(dtype));  // little endian, like the files
 }
 
-ostinato::Array pseudo_random(const std::string& name, ost_dtype_t dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
+ostinato::Array pseudo_random(const std::string& name, ost_dtype_t dtype, std::vector<std::int64_t> shape,
+                              std::uint64_t seed) {
   ostinato::Array a(dtype, std::move(shape));
   Numbers numbers(seed, name);
   const std::size_t size = ost_dtype_bytes(dtype);
@@ -75,14 +82,16 @@ ostinato::VarValues vars_of_shapes(const ostinato::Program& program, const CallD
     const auto type = std::ranges::find(types, b.name, &ostinato::Type::name);
     if (type == types.end()) continue;
     for (std::size_t d = 0; d < type->dims.size() && d < b.array.rank; ++d) {
-      if (!type->dims[d].is_number() && !has(found, type->dims[d].expr)) found.push_back({type->dims[d].expr, b.array.shape[d]});
+      if (!type->dims[d].is_number() && !has(found, type->dims[d].expr))
+        found.push_back({type->dims[d].expr, b.array.shape[d]});
     }
   }
   return found;
 }
 
 // The largest value for a variable that nothing decides, which is said.
-void complete_vars(const Options& options, const ostinato::Program& program, const ostinato::VarValues& from_shapes, CallData& data) {
+void complete_vars(const Options& options, const ostinato::Program& program, const ostinato::VarValues& from_shapes,
+                   CallData& data) {
   for (const ost_var_t& var : program.vars()) {
     if (has(data.vars, var.name) || has(from_shapes, var.name)) continue;
     note(options, fmt::format("variable '{}' is not given: {} of {}..{} taken", var.name, var.max, var.min, var.max));
@@ -115,7 +124,8 @@ CallData call_data(const Options& options, const ostinato::Program& program, Inp
   const auto types = program.inputs();
   std::vector<std::uint32_t> missing;
   for (std::uint32_t i = 0; i < types.size(); ++i) {
-    if (std::ranges::find(data.inputs, types[i].name, &ostinato::Binding::name) == data.inputs.end()) missing.push_back(i);
+    if (std::ranges::find(data.inputs, types[i].name, &ostinato::Binding::name) == data.inputs.end())
+      missing.push_back(i);
   }
   if (missing.empty() && !types.empty()) return data;  // the shapes and --var have to be enough
   const ostinato::VarValues from_shapes = vars_of_shapes(program, data);
@@ -127,8 +137,8 @@ CallData call_data(const Options& options, const ostinato::Program& program, Inp
   for (const std::uint32_t i : missing) {
     const ostinato::Type& type = types[i];
     data.made.push_back(pseudo_random(type.name, type.dtype, program.input_shape(i, all), options.seed));
-    note(options, fmt::format("input '{}' is not given: pseudo-random {}[{}], seed {}", type.name, ost_dtype_text(type.dtype),
-                              fmt::join(data.made.back().shape, ", "), options.seed));
+    note(options, fmt::format("input '{}' is not given: pseudo-random {}[{}], seed {}", type.name,
+                              ost_dtype_text(type.dtype), fmt::join(data.made.back().shape, ", "), options.seed));
     data.inputs.push_back({type.name, data.made.back().view()});
   }
   return data;
@@ -142,7 +152,8 @@ std::string open_device(const ostinato::Context& context, const std::string& dev
   }
 }
 
-std::vector<std::string> open_devices(const ostinato::Context& context, const Options& options, const ostinato::Program& program) {
+std::vector<std::string> open_devices(const ostinato::Context& context, const Options& options,
+                                      const ostinato::Program& program) {
   const std::uint32_t count = program.describe().devices;
   std::vector<std::string> devices(count, options.device.empty() ? "auto" : options.device);
   for (const std::string& part : split_list(options.map)) {

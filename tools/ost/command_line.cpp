@@ -48,12 +48,16 @@ class CommandLine {
     c->add_flag("-v,--verbose", o_.verbose, "say on stderr what happens");
     c->add_flag("-q,--quiet", o_.quiet, "no warnings on stderr");
     c->add_option("--cache", o_.cache, "folder of the compile cache, or off")->type_name("DIR");
-    c->add_option("--plugin", o_.plugins, "a plugin or its discovery file; may be repeated")->type_name("FILE")->allow_extra_args(false);
-    add_named(c, "--option", "NAME=VALUE", "an option of all drivers (threads) or of one (cpu.threads)", o_.driver_options);
+    c->add_option("--plugin", o_.plugins, "a plugin or its discovery file; may be repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    add_named(c, "--option", "NAME=VALUE", "an option of all drivers (threads) or of one (cpu.threads)",
+              o_.driver_options);
     return c;
   }
 
-  void add_named(CLI::App* c, const std::string& flag, const std::string& type, const std::string& about, std::vector<NamedText>& list) {
+  void add_named(CLI::App* c, const std::string& flag, const std::string& type, const std::string& about,
+                 std::vector<NamedText>& list) {
     texts_.push_back(std::make_unique<std::vector<std::string>>());
     c->add_option(flag, *texts_.back(), about + "; may be repeated")->type_name(type)->allow_extra_args(false);
     named_.emplace_back(texts_.back().get(), &list, flag);
@@ -62,28 +66,38 @@ class CommandLine {
   static void split(const std::vector<std::string>& texts, std::vector<NamedText>& list, const std::string& flag) {
     for (const std::string& t : texts) {
       const auto at = t.find('=');
-      if (at == 0 || at == std::string::npos) throw CLI::ValidationError(flag, fmt::format("'{}' found, NAME=VALUE wanted", t));
+      if (at == 0 || at == std::string::npos)
+        throw CLI::ValidationError(flag, fmt::format("'{}' found, NAME=VALUE wanted", t));
       list.push_back({t.substr(0, at), t.substr(at + 1)});
     }
   }
 
   void add_data(CLI::App* c) {
-    add_named(c, "--input", "NAME=FILE[:KEY]", "data of an input: .npy, or an array of a .npz or .safetensors file", o_.inputs);
+    add_named(c, "--input", "NAME=FILE[:KEY]", "data of an input: .npy, or an array of a .npz or .safetensors file",
+              o_.inputs);
     add_named(c, "--var", "NAME=N", "value of a variable", o_.vars);
-    c->add_option("--seed", o_.seed, "seed of the numbers that stand in for inputs without data")->capture_default_str();
+    c->add_option("--seed", o_.seed, "seed of the numbers that stand in for inputs without data")
+        ->capture_default_str();
   }
   void add_compile(CLI::App* c) {
-    c->add_option("expression", o_.subject, "for example 'matmul(A,relu(B))+softmax(C)'; - reads it from stdin")->required();
+    c->add_option("expression", o_.subject, "for example 'matmul(A,relu(B))+softmax(C)'; - reads it from stdin")
+        ->required();
     add_expression(c);
   }
   void add_expression(CLI::App* c) {
     add_named(c, "--shape", "NAME=DIMS", "type of an input: 64,64 or n:1..64,64 or f16[n:1..64, 64]", o_.shapes);
-    c->add_option("--weights", o_.weights, "names that this .safetensors or .npz file has become constants; may be repeated")
-        ->type_name("FILE")->allow_extra_args(false);
-    c->add_option("--numerics", o_.numerics, "strict (same bits everywhere) or fast")->check(CLI::IsMember({"strict", "fast"}))->capture_default_str();
-    c->add_option("--memory-budget", o_.memory_budget, "elements: a larger intermediate is stored; 0 stores all")->check(CLI::NonNegativeNumber);
+    c->add_option("--weights", o_.weights,
+                  "names that this .safetensors or .npz file has become constants; may be repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    c->add_option("--numerics", o_.numerics, "strict (same bits everywhere) or fast")
+        ->check(CLI::IsMember({"strict", "fast"}))
+        ->capture_default_str();
+    c->add_option("--memory-budget", o_.memory_budget, "elements: a larger intermediate is stored; 0 stores all")
+        ->check(CLI::NonNegativeNumber);
     c->add_option("--arena-limit", o_.arena_limit, "bytes: an error if the plan needs more")->type_name("BYTES");
-    c->add_option("--tile-size", o_.tile_size, "hint for drivers that tile; never changes a result")->check(CLI::PositiveNumber);
+    c->add_option("--tile-size", o_.tile_size, "hint for drivers that tile; never changes a result")
+        ->check(CLI::PositiveNumber);
     c->add_flag("!--no-fuse", o_.fuse, "one kernel an operation");
   }
   void add_device(CLI::App* c, const std::string& about) {
@@ -95,30 +109,37 @@ class CommandLine {
     add_load(c, trust);
   }
   void add_load(CLI::App* c, bool trust = true) {
-    if (trust) c->add_flag("--trust", o_.trust, "run native code that is in the manifest; only if you trust its author");
+    if (trust)
+      c->add_flag("--trust", o_.trust, "run native code that is in the manifest; only if you trust its author");
     c->add_flag("--accept-edited", o_.accept_edited, "open a manifest that does not match its program id");
   }
 
   void add_devices() {
     command("devices", "list the devices", "  ost devices\n  ost devices --json");
-    command("plugins", "list the plugins that were looked at, and what became of them", "  ost plugins\n  ost plugins --plugin ./libmine.so");
-    command("doctor", "check plugins, devices, cache and environment", "  ost doctor\n  OSTINATO_PLUGIN_PATH=/opt/plugins ost doctor");
+    command("plugins", "list the plugins that were looked at, and what became of them",
+            "  ost plugins\n  ost plugins --plugin ./libmine.so");
+    command("doctor", "check plugins, devices, cache and environment",
+            "  ost doctor\n  OSTINATO_PLUGIN_PATH=/opt/plugins ost doctor");
     command("env", "list the environment variables that are read", "  ost env\n  ost env --json");
     command("version", "print the version", "  ost version\n  ost version --json");
   }
   void add_run() {
-    CLI::App* c = command("run", "evaluate an expression",
-                          "  ost run 'matmul(A,relu(B))+softmax(C)' --input A=a.npy --input B=b.npy --input C=c.npy --output y.npy\n"
-                          "  ost run 'sum(x*x, axis=-1)' --shape x=n:1..64,64 --var n=7 --device ref:0");
+    CLI::App* c = command(
+        "run", "evaluate an expression",
+        "  ost run 'matmul(A,relu(B))+softmax(C)' --input A=a.npy --input B=b.npy --input C=c.npy --output y.npy\n"
+        "  ost run 'sum(x*x, axis=-1)' --shape x=n:1..64,64 --var n=7 --device ref:0");
     add_compile(c);
     add_data(c);
     add_device(c, "where it runs");
-    c->add_option("--output", o_.outputs, "file of the result, or NAME=FILE; may be repeated")->type_name("FILE")->allow_extra_args(false);
+    c->add_option("--output", o_.outputs, "file of the result, or NAME=FILE; may be repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
   }
   void add_capture() {
-    CLI::App* c = command("capture", "compile an expression into a program and save it",
-                          "  ost capture 'softmax(matmul(x,W)+b)' --weights w.safetensors --shape x=n:0..1797,64 -o m.ost.json\n"
-                          "  ost capture 'relu(x)+y' --shape x=n:1..1024 --shape y=n --device cpu:0 -o m.ost.json");
+    CLI::App* c =
+        command("capture", "compile an expression into a program and save it",
+                "  ost capture 'softmax(matmul(x,W)+b)' --weights w.safetensors --shape x=n:0..1797,64 -o m.ost.json\n"
+                "  ost capture 'relu(x)+y' --shape x=n:1..1024 --shape y=n --device cpu:0 -o m.ost.json");
     add_compile(c);
     add_data(c);
     add_device(c, "compile for this device too, so that its cache has the kernels");
@@ -133,7 +154,9 @@ class CommandLine {
     add_device(c, "where it runs");
     c->add_option("--map", o_.map, "devices by logical device: 0=cpu:0,1=ref:0")->type_name("I=DEVICE,...");
     c->add_option("--repeat", o_.repeat, "how many times it runs")->check(CLI::PositiveNumber);
-    c->add_option("--output", o_.outputs, "file of the result, or NAME=FILE; may be repeated")->type_name("FILE")->allow_extra_args(false);
+    c->add_option("--output", o_.outputs, "file of the result, or NAME=FILE; may be repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
   }
   void add_verify() {
     CLI::App* c = command("verify", "run a saved program on two devices, kernel by kernel, and compare all bits",
@@ -155,19 +178,26 @@ class CommandLine {
     add_named(c, "--input", "NAME=FILE[:KEY]", "takes the type of an input from a file", o_.inputs);
   }
   void add_reports() {
-    CLI::App* inspect = command("inspect", "show what is in a saved program", "  ost inspect m.ost.json\n  ost inspect m.ost.json --kir --dot m.dot");
+    CLI::App* inspect = command("inspect", "show what is in a saved program",
+                                "  ost inspect m.ost.json\n  ost inspect m.ost.json --kir --dot m.dot");
     add_manifest(inspect, false);
     inspect->add_flag("--kir", o_.kir, "with the instructions of each kernel");
     inspect->add_option("--dot", o_.dot, "write the steps as a Graphviz file")->type_name("FILE");
     inspect->add_option("--html", o_.html, "write a page")->type_name("FILE");
-    CLI::App* diff = command("diff", "compare two saved programs by structure", "  ost diff a.ost.json b.ost.json\n  ost diff a.ost.json b.ost.json --json");
+    CLI::App* diff = command("diff", "compare two saved programs by structure",
+                             "  ost diff a.ost.json b.ost.json\n  ost diff a.ost.json b.ost.json --json");
     diff->add_option("a", o_.subject, "a manifest")->required();
     diff->add_option("b", o_.other, "a manifest")->required();
     add_load(diff, false);
-    CLI::App* link = command("link", "put compiled kernels into a saved program", "  ost link m.ost.json --targets cpu:0\n  ost link m.ost.json --targets cpu:0,cpu:KEY -o linked.ost.json");
+    CLI::App* link = command(
+        "link", "put compiled kernels into a saved program",
+        "  ost link m.ost.json --targets cpu:0\n  ost link m.ost.json --targets cpu:0,cpu:KEY -o linked.ost.json");
     add_manifest(link);
-    link->add_option("--targets", o_.targets, "DRIVER, DRIVER:INDEX or DRIVER:TARGET-KEY, separated by commas")->type_name("T,U")->required();
-    link->add_option("-o,--manifest", o_.manifest, "the file to write; the manifest itself if not given")->type_name("FILE");
+    link->add_option("--targets", o_.targets, "DRIVER, DRIVER:INDEX or DRIVER:TARGET-KEY, separated by commas")
+        ->type_name("T,U")
+        ->required();
+    link->add_option("-o,--manifest", o_.manifest, "the file to write; the manifest itself if not given")
+        ->type_name("FILE");
   }
   void add_bench() {
     CLI::App* c = command("bench", "time a saved program or an expression",
@@ -182,8 +212,11 @@ class CommandLine {
     c->add_option("--repeat", o_.repeat, "how many times it runs (100)")->check(CLI::PositiveNumber);
   }
   void add_cache() {
-    CLI::App* c = command("cache", "list or empty the compile cache", "  ost cache ls\n  ost cache prune --max-bytes 100000000");
-    c->add_option("action", o_.cache_action, "ls, prune or clear")->required()->check(CLI::IsMember({"ls", "prune", "clear"}));
+    CLI::App* c =
+        command("cache", "list or empty the compile cache", "  ost cache ls\n  ost cache prune --max-bytes 100000000");
+    c->add_option("action", o_.cache_action, "ls, prune or clear")
+        ->required()
+        ->check(CLI::IsMember({"ls", "prune", "clear"}));
     c->add_option("--max-bytes", o_.max_bytes, "prune: what may stay (1 GiB)")->type_name("N");
   }
 
@@ -203,14 +236,17 @@ class CommandLine {
   int usage_error(int argc, char** argv, std::string message) const {
     const std::string word = argc > 1 ? argv[1] : "";
     const auto names = command_names();
-    const CLI::App* c = std::find(names.begin(), names.end(), word) == names.end() ? nullptr : app_.get_subcommand(word);
+    const CLI::App* c =
+        std::find(names.begin(), names.end(), word) == names.end() ? nullptr : app_.get_subcommand(word);
     if (argc > 1 && c == nullptr && !word.starts_with("-")) {
       message = fmt::format("no command '{}'{}", word, did_you_mean(word, names));
     }
     for (int i = 2; c != nullptr && i < argc; ++i) {
       const std::string flag = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
       const auto known = flag_names(*c);
-      if (!flag.starts_with("--") || flag == "--help" || flag == "--" || std::find(known.begin(), known.end(), flag) != known.end()) continue;
+      if (!flag.starts_with("--") || flag == "--help" || flag == "--" ||
+          std::find(known.begin(), known.end(), flag) != known.end())
+        continue;
       message = fmt::format("ost {} has no flag '{}'{}", word, flag, did_you_mean(flag, known));
       break;
     }
@@ -227,4 +263,6 @@ class CommandLine {
 
 }  // namespace
 
-std::optional<int> parse_command_line(int argc, char** argv, Options& options) { return CommandLine(options).parse(argc, argv); }
+std::optional<int> parse_command_line(int argc, char** argv, Options& options) {
+  return CommandLine(options).parse(argc, argv);
+}

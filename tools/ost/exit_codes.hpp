@@ -8,10 +8,10 @@
 
 enum ExitCode : int {
   kOk = 0,
-  kDiffers = 1,        // or a verification failed
+  kDiffers = 1,  // or a verification failed
   kUsage = 2,
   kBadInput = 3,
-  kUnavailable = 4,    // a device or plugin
+  kUnavailable = 4,  // a device or plugin
   kCompileError = 5,
   kInternal = 70,
   kInterrupted = 130,

@@ -66,7 +66,8 @@ class ExpressionBuilder {
       for (const NamedText& n : *list) {
         if (!seen.insert(n.name).second) throw Failure(kUsage, fmt::format("{} {} is given twice", flag, n.name));
         if (std::ranges::find(names_, n.name) != names_.end()) continue;
-        throw Failure(kUsage, fmt::format("{} {}: the expression has no name '{}'{}", flag, n.name, n.name, did_you_mean(n.name, names_)));
+        throw Failure(kUsage, fmt::format("{} {}: the expression has no name '{}'{}", flag, n.name, n.name,
+                                          did_you_mean(n.name, names_)));
       }
     }
   }
@@ -76,13 +77,15 @@ class ExpressionBuilder {
     static const std::regex kDeclaration(R"(([A-Za-z_]\w*)\s*:\s*(\d+)\s*\.\.\s*(\d+))");
     for (const NamedText& s : options_.shapes) {
       for (std::sregex_iterator it(s.value.begin(), s.value.end(), kDeclaration), end; it != end; ++it) {
-        graph_.var((*it)[1], parse_integer((*it)[2], "--shape " + s.name), parse_integer((*it)[3], "--shape " + s.name));
+        graph_.var((*it)[1], parse_integer((*it)[2], "--shape " + s.name),
+                   parse_integer((*it)[3], "--shape " + s.name));
         vars_.insert((*it)[1]);
       }
     }
     for (const NamedText& v : options_.vars) {
       if (!vars_.contains(v.name)) {
-        throw Failure(kUsage, fmt::format("--var {}: no --shape declares the variable, as in --shape x={}:1..64", v.name, v.name));
+        throw Failure(kUsage, fmt::format("--var {}: no --shape declares the variable, as in --shape x={}:1..64",
+                                          v.name, v.name));
       }
     }
   }
@@ -92,7 +95,10 @@ class ExpressionBuilder {
     const NamedText* input = find(options_.inputs, name);
     if (shape == nullptr && input == nullptr) {
       if (vars_.contains(name) || add_weight(name)) return;
-      throw Failure(kUsage, fmt::format("'{}' has no type: give --input {}=FILE, --shape {}=DIMS, or a --weights file that has it", name, name, name));
+      throw Failure(
+          kUsage,
+          fmt::format("'{}' has no type: give --input {}=FILE, --shape {}=DIMS, or a --weights file that has it", name,
+                      name, name));
     }
     graph_.input(name, shape != nullptr ? shape->value : type_text(files_.read(input->value)));
   }
@@ -129,6 +135,7 @@ ostinato::Program load_manifest(const Options& options, const std::string& path)
 
 ostinato::Program load_or_compile(const Options& options, InputFiles& files) {
   std::error_code ec;
-  if (options.subject.ends_with(".json") || fs::exists(options.subject, ec)) return load_manifest(options, options.subject);
+  if (options.subject.ends_with(".json") || fs::exists(options.subject, ec))
+    return load_manifest(options, options.subject);
   return compile_expression(options, options.subject, files);
 }

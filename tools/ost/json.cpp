@@ -10,7 +10,11 @@ namespace {
 // Bytes that are no UTF-8 become U+FFFD, so that the answer is JSON whatever a path is made of.
 std::size_t utf8_length(std::string_view s) {
   const auto lead = static_cast<unsigned char>(s[0]);
-  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                           : 0;
   if (length > s.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((static_cast<unsigned char>(s[i]) & 0xc0u) != 0x80u) return 0;
@@ -23,13 +27,20 @@ std::string quote(std::string_view s) {
   while (!s.empty()) {
     const char c = s[0];
     const std::size_t length = utf8_length(s);
-    if (length == 0) out += "\\ufffd";
-    else if (length > 1) out += s.substr(0, length);
-    else if (c == '"' || c == '\\') out += {'\\', c};
-    else if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (length == 0)
+      out += "\\ufffd";
+    else if (length > 1)
+      out += s.substr(0, length);
+    else if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
     s.remove_prefix(length == 0 ? 1 : length);
   }
   return out + '"';
@@ -70,7 +81,8 @@ std::string Json::text(int indent) const {
   const std::string inner(static_cast<std::size_t>(indent) + 2, ' ');
   std::string out(1, is_object ? '{' : '[');
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    out += (i > 0 ? ",\n" : "\n") + inner + (is_object ? quote(items_[i].first) + ": " : "") + items_[i].second.text(indent + 2);
+    out += (i > 0 ? ",\n" : "\n") + inner + (is_object ? quote(items_[i].first) + ": " : "") +
+           items_[i].second.text(indent + 2);
   }
   return out + "\n" + std::string(static_cast<std::size_t>(indent), ' ') + (is_object ? "}" : "]");
 }

@@ -11,9 +11,9 @@
 namespace {
 
 constexpr std::pair<const char*, int (*)(const Options&)> kCommands[] = {
-    {"devices", run_devices}, {"plugins", run_plugins}, {"doctor", run_doctor},   {"env", run_env},
-    {"version", run_version}, {"cache", run_cache},     {"run", run_run},         {"capture", run_capture},
-    {"replay", run_replay},   {"bench", run_bench},     {"verify", run_verify},   {"inspect", run_inspect},
+    {"devices", run_devices}, {"plugins", run_plugins}, {"doctor", run_doctor}, {"env", run_env},
+    {"version", run_version}, {"cache", run_cache},     {"run", run_run},       {"capture", run_capture},
+    {"replay", run_replay},   {"bench", run_bench},     {"verify", run_verify}, {"inspect", run_inspect},
     {"explain", run_explain}, {"diff", run_diff},       {"link", run_link},
 };
 
@@ -40,22 +40,28 @@ int fail(int code, const char* message) {
 
 ExitCode exit_code_of(ost_status_t status) {
   switch (status) {
-    case OST_OK: return kOk;
+    case OST_OK:
+      return kOk;
     case OST_INVALID_ARGUMENT:
     case OST_NOT_FOUND:
     case OST_INCOMPATIBLE:
     case OST_DATA_LOSS:
     case OST_JIT_ERROR:
-    case OST_IO_ERROR: return kBadInput;
+    case OST_IO_ERROR:
+      return kBadInput;
     case OST_UNAVAILABLE:
     case OST_UNIMPLEMENTED:
     case OST_OUT_OF_MEMORY:
     case OST_TIMEOUT:
     case OST_BUSY:
-    case OST_DEVICE_LOST: return kUnavailable;
-    case OST_COMPILE_FAILED: return kCompileError;
-    case OST_CANCELLED: return kInterrupted;
-    default: return kInternal;
+    case OST_DEVICE_LOST:
+      return kUnavailable;
+    case OST_COMPILE_FAILED:
+      return kCompileError;
+    case OST_CANCELLED:
+      return kInterrupted;
+    default:
+      return kInternal;
   }
 }
 

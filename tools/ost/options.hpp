@@ -19,18 +19,18 @@ struct Options {
   bool json = false;
   bool verbose = false;
   bool quiet = false;
-  std::string cache;                        // folder, or "off"
-  std::vector<std::string> plugins;         // files
+  std::string cache;                 // folder, or "off"
+  std::vector<std::string> plugins;  // files
   std::vector<NamedText> driver_options;
 
   // What to run, and with what.
-  std::string subject;                      // expression or manifest
-  std::string other;                        // diff: the second manifest
-  std::vector<NamedText> inputs;            // x=file or x=file:key
-  std::vector<NamedText> shapes;            // x=n:1..64,64
-  std::vector<NamedText> vars;              // n=7
+  std::string subject;            // expression or manifest
+  std::string other;              // diff: the second manifest
+  std::vector<NamedText> inputs;  // x=file or x=file:key
+  std::vector<NamedText> shapes;  // x=n:1..64,64
+  std::vector<NamedText> vars;    // n=7
   std::vector<std::string> weights;
-  std::uint64_t seed = 1;                   // of the data that stands in for missing inputs
+  std::uint64_t seed = 1;  // of the data that stands in for missing inputs
 
   // How to compile.
   std::string numerics = "strict";
@@ -41,19 +41,19 @@ struct Options {
 
   // Where to run.
   std::string device;
-  std::string map;                          // 0=cpu:0,1=ref:0
-  std::string devices;                      // verify: A,B
+  std::string map;      // 0=cpu:0,1=ref:0
+  std::string devices;  // verify: A,B
   std::optional<std::uint32_t> threads;
   std::optional<std::uint32_t> repeat;
   bool trust = false;
   bool accept_edited = false;
 
   // Where results go.
-  std::vector<std::string> outputs;         // --output: file, or name=file
-  std::string manifest;                     // -o
+  std::vector<std::string> outputs;  // --output: file, or name=file
+  std::string manifest;              // -o
   std::string dot, html;
   bool kir = false;
-  std::string targets;                      // link
-  std::string cache_action;                 // ls, prune, clear
-  std::uint64_t max_bytes = 0;              // cache prune
+  std::string targets;          // link
+  std::string cache_action;     // ls, prune, clear
+  std::uint64_t max_bytes = 0;  // cache prune
 };

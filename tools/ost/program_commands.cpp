@@ -41,7 +41,8 @@ int run_verify(const Options& options) {
   InputFiles files;
   const auto names = split_list(options.devices);
   if (names.size() != 2) {
-    throw Failure(kUsage, fmt::format("--devices {}: {} devices found, two wanted, as in ref:0,cpu:0", options.devices, names.size()));
+    throw Failure(kUsage, fmt::format("--devices {}: {} devices found, two wanted, as in ref:0,cpu:0", options.devices,
+                                      names.size()));
   }
   const ostinato::Program program = load_manifest(options, options.subject);
   const ostinato::Context context = make_context(options);
@@ -56,10 +57,12 @@ int run_verify(const Options& options) {
   } else if (d.equal != 0) {
     fmt::print("equal: {} launches and the whole program have the same bits on {} and {}\n", d.compared, a, b);
   } else {
-    fmt::print("differs at launch {} of {}: kernel {}{}\n  {} element {}: {} on {}, {} on {}, {} ulp apart; {} elements differ\n",
-               d.step == UINT32_MAX ? std::string("none") : std::to_string(d.step), program.describe().launches, d.kernel,
-               *d.op != '\0' ? fmt::format(" ({})", d.op) : std::string(), d.buffer, d.index, bits_text(d.bits[0], d.dtype), a,
-               bits_text(d.bits[1], d.dtype), b, d.ulp, d.different);
+    fmt::print(
+        "differs at launch {} of {}: kernel {}{}\n  {} element {}: {} on {}, {} on {}, {} ulp apart; {} elements "
+        "differ\n",
+        d.step == UINT32_MAX ? std::string("none") : std::to_string(d.step), program.describe().launches, d.kernel,
+        *d.op != '\0' ? fmt::format(" ({})", d.op) : std::string(), d.buffer, d.index, bits_text(d.bits[0], d.dtype), a,
+        bits_text(d.bits[1], d.dtype), b, d.ulp, d.different);
   }
   return d.equal != 0 ? kOk : kDiffers;
 }
@@ -68,9 +71,12 @@ int run_inspect(const Options& options) {
   const ostinato::Program program = load_manifest(options, options.subject);
   if (!options.dot.empty()) write_file(options.dot, program.inspect(OST_FORMAT_DOT));
   if (!options.html.empty()) write_file(options.html, program.inspect(OST_FORMAT_HTML));
-  if (options.json) print(program.inspect(OST_FORMAT_JSON));
-  else if (options.kir) print(program.inspect(OST_FORMAT_KIR));
-  else if (options.dot.empty() && options.html.empty()) print(program.inspect());
+  if (options.json)
+    print(program.inspect(OST_FORMAT_JSON));
+  else if (options.kir)
+    print(program.inspect(OST_FORMAT_KIR));
+  else if (options.dot.empty() && options.html.empty())
+    print(program.inspect());
   return kOk;
 }
 
@@ -101,7 +107,12 @@ int run_link(const Options& options) {
   if (options.json) {
     Json list = Json::array();
     for (const std::string& t : targets) list.add(t);
-    print_json(answer().add("program_id", desc.id).add("manifest", path).add("targets", list).add("images", desc.images).add("compiles", compiles));
+    print_json(answer()
+                   .add("program_id", desc.id)
+                   .add("manifest", path)
+                   .add("targets", list)
+                   .add("images", desc.images)
+                   .add("compiles", compiles));
   } else {
     fmt::print("{}: {} images, {} compiles; replay them with --trust\n", path, desc.images, compiles);
   }

@@ -44,18 +44,30 @@ T load(const unsigned char* at) {
 // Shortest text that reads back to the same number.
 std::string element_text(const unsigned char* at, ost_dtype_t dtype) {
   switch (dtype) {
-    case OST_DTYPE_BOOL: return *at != 0 ? "true" : "false";
-    case OST_DTYPE_I8: return std::to_string(load<std::int8_t>(at));
-    case OST_DTYPE_I16: return std::to_string(load<std::int16_t>(at));
-    case OST_DTYPE_I32: return std::to_string(load<std::int32_t>(at));
-    case OST_DTYPE_I64: return std::to_string(load<std::int64_t>(at));
-    case OST_DTYPE_U8: return std::to_string(load<std::uint8_t>(at));
-    case OST_DTYPE_U16: return std::to_string(load<std::uint16_t>(at));
-    case OST_DTYPE_U32: return std::to_string(load<std::uint32_t>(at));
-    case OST_DTYPE_U64: return std::to_string(load<std::uint64_t>(at));
-    case OST_DTYPE_F32: return fmt::format("{}", load<float>(at));
-    case OST_DTYPE_F64: return fmt::format("{}", load<double>(at));
-    default: return fmt::format("{}", static_cast<float>(half_value(load<std::uint16_t>(at), dtype)));
+    case OST_DTYPE_BOOL:
+      return *at != 0 ? "true" : "false";
+    case OST_DTYPE_I8:
+      return std::to_string(load<std::int8_t>(at));
+    case OST_DTYPE_I16:
+      return std::to_string(load<std::int16_t>(at));
+    case OST_DTYPE_I32:
+      return std::to_string(load<std::int32_t>(at));
+    case OST_DTYPE_I64:
+      return std::to_string(load<std::int64_t>(at));
+    case OST_DTYPE_U8:
+      return std::to_string(load<std::uint8_t>(at));
+    case OST_DTYPE_U16:
+      return std::to_string(load<std::uint16_t>(at));
+    case OST_DTYPE_U32:
+      return std::to_string(load<std::uint32_t>(at));
+    case OST_DTYPE_U64:
+      return std::to_string(load<std::uint64_t>(at));
+    case OST_DTYPE_F32:
+      return fmt::format("{}", load<float>(at));
+    case OST_DTYPE_F64:
+      return fmt::format("{}", load<double>(at));
+    default:
+      return fmt::format("{}", static_cast<float>(half_value(load<std::uint16_t>(at), dtype)));
   }
 }
 
@@ -99,7 +111,11 @@ Json results_json(const std::vector<Result>& results) {
   for (const Result& r : results) {
     Json shape = Json::array();
     for (const std::int64_t d : r.array.shape) shape.add(d);
-    list.add(Json::object().add("name", r.name).add("dtype", ost_dtype_text(r.array.dtype)).add("shape", shape).add("sha256", sha256(r.array)));
+    list.add(Json::object()
+                 .add("name", r.name)
+                 .add("dtype", ost_dtype_text(r.array.dtype))
+                 .add("shape", shape)
+                 .add("sha256", sha256(r.array)));
   }
   return list;
 }
@@ -124,13 +140,17 @@ void write_results(const std::vector<Result>& results, const std::vector<std::st
       path = text.substr(name.size() + 1);
       archive.add(named->name, named->array.view());
     } else if (name.size() < text.size() && name.find_first_of("/.") == std::string::npos) {
-      throw Failure(kUsage, fmt::format("--output {}: the program has no output '{}'; it has: {}", text, name, fmt::join(names_of(results), ", ")));
+      throw Failure(kUsage, fmt::format("--output {}: the program has no output '{}'; it has: {}", text, name,
+                                        fmt::join(names_of(results), ", ")));
     } else {
       for (const Result& r : results) archive.add(r.name, r.array.view());
     }
     if (path.ends_with(".npy") && archive.size() > 1) {
-      throw Failure(kUsage, fmt::format("--output {}: a .npy file holds one array, the program has {} outputs ({}); use .npz or NAME=FILE",
-                                        path, results.size(), fmt::join(names_of(results), ", ")));
+      throw Failure(
+          kUsage,
+          fmt::format(
+              "--output {}: a .npy file holds one array, the program has {} outputs ({}); use .npz or NAME=FILE", path,
+              results.size(), fmt::join(names_of(results), ", ")));
     }
     archive.save(path);
   }

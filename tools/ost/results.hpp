@@ -13,7 +13,7 @@ struct Result {
 };
 
 std::vector<Result> read_results(const ostinato::Instance& instance);
-Json results_json(const std::vector<Result>& results);     // name, dtype, shape, sha256
-void print_results(const std::vector<Result>& results);    // with the values of small ones
+Json results_json(const std::vector<Result>& results);   // name, dtype, shape, sha256
+void print_results(const std::vector<Result>& results);  // with the values of small ones
 // --output: FILE (all results) or NAME=FILE.
 void write_results(const std::vector<Result>& results, const std::vector<std::string>& outputs);

@@ -39,7 +39,8 @@ Timing run_repeatedly(ostinato::Instance& instance, std::uint32_t repeat) {
       }
     }
     instance.run();
-    if (!is_last || !timing.profiled || repeat == 1) timing.wall_us.push_back(static_cast<double>(instance.stats().wall_ns) / 1000);
+    if (!is_last || !timing.profiled || repeat == 1)
+      timing.wall_us.push_back(static_cast<double>(instance.stats().wall_ns) / 1000);
   }
   if (timing.profiled) timing.kernels = instance.times();
   return timing;
@@ -58,7 +59,8 @@ Json kernels_json(const ostinato::Program& program, const Timing& timing) {
 }
 
 void print_timing(const ostinato::Program& program, const Timing& timing) {
-  fmt::print("{} run{}: min {:.3f} us, median {:.3f} us\n", timing.wall_us.size(), timing.wall_us.size() == 1 ? "" : "s", timing.min(), timing.median());
+  fmt::print("{} run{}: min {:.3f} us, median {:.3f} us\n", timing.wall_us.size(),
+             timing.wall_us.size() == 1 ? "" : "s", timing.min(), timing.median());
   for (const ost_kernel_time_t& t : timing.kernels) {
     fmt::print("  {:>12.3f} us  {}\n", static_cast<double>(t.ns) / 1000, program.kernel_name(t.kernel));
   }
@@ -92,16 +94,21 @@ int replay(const Options& options, const ostinato::Program& program, InputFiles&
   if (options.json) {
     Json j = answer();
     j.add("program_id", desc.id).add("devices", devices_json(devices)).add("vars", vars_json(program, instance));
-    j.add("compiles", compiles).add("kernels", desc.kernels).add("launches", stats.launches).add("copies", stats.copies);
+    j.add("compiles", compiles)
+        .add("kernels", desc.kernels)
+        .add("launches", stats.launches)
+        .add("copies", stats.copies);
     j.add("allocations", stats.allocations).add("repeat", repeat).add("wall_us", timing_json(timing));
-    j.add("arena_bytes", stats.arena_bytes).add("cache_hits", stats.build_cache_hits).add("images_used", stats.build_images_used);
+    j.add("arena_bytes", stats.arena_bytes)
+        .add("cache_hits", stats.build_cache_hits)
+        .add("images_used", stats.build_images_used);
     j.add("per_kernel", kernels_json(program, timing)).add("outputs", results_json(results));
     print_json(j);
     return kOk;
   }
   print_results(results);
-  fmt::print("{} on {}: {} launches, {} compiles, {} allocations\n", desc.summary, fmt::join(devices, ", "), stats.launches, compiles,
-             stats.allocations);
+  fmt::print("{} on {}: {} launches, {} compiles, {} allocations\n", desc.summary, fmt::join(devices, ", "),
+             stats.launches, compiles, stats.allocations);
   print_timing(program, timing);
   return kOk;
 }
@@ -150,14 +157,17 @@ int run_capture(const Options& options) {
   const auto desc = program.describe();
   if (options.json) {
     Json j = answer();
-    j.add("program_id", desc.id).add("manifest", options.manifest).add("kernels", desc.kernels).add("arena_bytes", desc.arena_bytes);
+    j.add("program_id", desc.id)
+        .add("manifest", options.manifest)
+        .add("kernels", desc.kernels)
+        .add("arena_bytes", desc.arena_bytes);
     j.add("groups", desc.groups).add("summary", desc.summary).add("constant_bytes", desc.constant_bytes);
     j.add("devices", devices_json(devices)).add("compiles", compiles);
     print_json(j);
     return kOk;
   }
-  fmt::print("{}\nprogram {}\n{} kernels, {} bytes of arenas, {} bytes of constants\n", options.manifest, desc.id, desc.kernels,
-             desc.arena_bytes, desc.constant_bytes);
+  fmt::print("{}\nprogram {}\n{} kernels, {} bytes of arenas, {} bytes of constants\n", options.manifest, desc.id,
+             desc.kernels, desc.arena_bytes, desc.constant_bytes);
   note(options, desc.summary);
   return kOk;
 }

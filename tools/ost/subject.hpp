@@ -35,7 +35,8 @@ struct CallData {
 CallData call_data(const Options& options, const ostinato::Program& program, InputFiles& files);
 
 // The device of each logical device, from --map or --device, opened, so that an error is about devices.
-std::vector<std::string> open_devices(const ostinato::Context& context, const Options& options, const ostinato::Program& program);
+std::vector<std::string> open_devices(const ostinato::Context& context, const Options& options,
+                                      const ostinato::Program& program);
 std::string open_device(const ostinato::Context& context, const std::string& device);
 
 std::int64_t parse_integer(const std::string& text, const std::string& what);

@@ -19,7 +19,8 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
   }
   for (const auto& row : rows) {
     std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) line += fmt::format("{:<{}}  ", row[c], c + 1 < row.size() ? width[c] : 0);
+    for (std::size_t c = 0; c < row.size(); ++c)
+      line += fmt::format("{:<{}}  ", row[c], c + 1 < row.size() ? width[c] : 0);
     line.erase(line.find_last_not_of(' ') + 1);
     fmt::print("{}\n", line);
   }
@@ -36,7 +37,11 @@ Json candidates_json(const ostinato::Context& context) {
   Json list = Json::array();
   for (const ost_plugin_desc_t& p : context.plugins()) {
     Json j = Json::object();
-    j.add("path", p.path).add("library", p.library).add("driver", p.driver).add("status", p.status).add("stage", p.stage);
+    j.add("path", p.path)
+        .add("library", p.library)
+        .add("driver", p.driver)
+        .add("status", p.status)
+        .add("stage", p.stage);
     j.add("rule", p.rule == 0 ? Json() : Json(p.rule)).add("reason", p.reason);
     list.add(j);
   }
@@ -46,7 +51,8 @@ Json candidates_json(const ostinato::Context& context) {
 void print_plugins(const ostinato::Context& context) {
   std::vector<std::vector<std::string>> rows{{"STATUS", "STAGE", "RULE", "DRIVER", "PATH", "REASON"}};
   for (const ost_plugin_desc_t& p : context.plugins()) {
-    rows.push_back({p.status, p.stage, p.rule == 0 ? "-" : std::to_string(p.rule), *p.driver == '\0' ? "-" : p.driver, p.path, p.reason});
+    rows.push_back({p.status, p.stage, p.rule == 0 ? "-" : std::to_string(p.rule), *p.driver == '\0' ? "-" : p.driver,
+                    p.path, p.reason});
   }
   print_table(rows);
 }
@@ -69,28 +75,35 @@ std::vector<Finding> examine(const ostinato::Context& context) {
   for (const ost_plugin_desc_t& p : context.plugins()) {
     const bool failed = std::strcmp(p.status, "failed") == 0;
     const std::string rule = p.rule == 0 ? "" : fmt::format(" (rule {})", p.rule);
-    out.push_back({fmt::format("plugin {}", p.path), !failed, failed ? fmt::format("{} failed{}: {}", p.stage, rule, p.reason) : fmt::format("{}: {}", p.status, p.reason)});
+    out.push_back(
+        {fmt::format("plugin {}", p.path), !failed,
+         failed ? fmt::format("{} failed{}: {}", p.stage, rule, p.reason) : fmt::format("{}: {}", p.status, p.reason)});
   }
   bool beside_ref = false;
   for (const ost_device_desc_t& d : context.devices()) {
     beside_ref = beside_ref || (d.available != 0 && std::strcmp(d.driver, "ref") != 0);
     const std::string what = fmt::format("device {}", d.id);
     if (d.available == 0) {
-      out.push_back({what, d.compile_only != 0, fmt::format("{}: {}", d.compile_only != 0 ? "compiles only" : "not available", d.reason)});
+      out.push_back({what, d.compile_only != 0,
+                     fmt::format("{}: {}", d.compile_only != 0 ? "compiles only" : "not available", d.reason)});
       continue;
     }
     try {
       const auto state = context.open(d.id);
-      out.push_back({what, state.exact != 0, state.exact != 0 ? "opened, the self-test passed" : fmt::format("the self-test failed: {}", state.reason)});
+      out.push_back(
+          {what, state.exact != 0,
+           state.exact != 0 ? "opened, the self-test passed" : fmt::format("the self-test failed: {}", state.reason)});
     } catch (const ostinato::Error& e) {
       out.push_back({what, false, e.what()});
     }
   }
-  if (!beside_ref) out.push_back({"devices", false, "only ref, the slow interpreter, can run; no plugin brought a device"});
+  if (!beside_ref)
+    out.push_back({"devices", false, "only ref, the slow interpreter, can run; no plugin brought a device"});
   const std::string cache = context.cache_folder();
   out.push_back({"cache", true, cache.empty() ? "off" : cache});
   for (const ost_env_desc_t& e : environment()) {
-    if (e.meaning == nullptr) out.push_back({fmt::format("environment {}", e.name), false, "nothing reads this name; most likely misspelled"});
+    if (e.meaning == nullptr)
+      out.push_back({fmt::format("environment {}", e.name), false, "nothing reads this name; most likely misspelled"});
   }
   return out;
 }
@@ -116,8 +129,10 @@ int run_devices(const Options& options) {
 
 int run_plugins(const Options& options) {
   const ostinato::Context context = make_context(options);
-  if (options.json) print_json(answer().add("candidates", candidates_json(context)));
-  else print_plugins(context);
+  if (options.json)
+    print_json(answer().add("candidates", candidates_json(context)));
+  else
+    print_plugins(context);
   return kOk;
 }
 
@@ -147,21 +162,27 @@ int run_env(const Options& options) {
     Json list = Json::array();
     for (const ost_env_desc_t& e : environment()) {
       Json j = Json::object();
-      j.add("name", e.name).add("value", e.value).add("origin", e.origin).add("meaning", e.meaning == nullptr ? Json() : Json(e.meaning));
+      j.add("name", e.name)
+          .add("value", e.value)
+          .add("origin", e.origin)
+          .add("meaning", e.meaning == nullptr ? Json() : Json(e.meaning));
       list.add(j);
     }
     print_json(answer().add("variables", list));
     return kOk;
   }
   for (const ost_env_desc_t& e : environment()) {
-    fmt::print("{}={}\n  {}; {}\n", e.name, e.value, e.origin, e.meaning == nullptr ? "nothing reads this name, most likely misspelled" : e.meaning);
+    fmt::print("{}={}\n  {}; {}\n", e.name, e.value, e.origin,
+               e.meaning == nullptr ? "nothing reads this name, most likely misspelled" : e.meaning);
   }
   return kOk;
 }
 
 int run_version(const Options& options) {
-  if (options.json) print_json(answer().add("version", ost_version_text()).add("abi", ost_version()));
-  else fmt::print("ost {}\n", ost_version_text());
+  if (options.json)
+    print_json(answer().add("version", ost_version_text()).add("abi", ost_version()));
+  else
+    fmt::print("ost {}\n", ost_version_text());
   return kOk;
 }
 
@@ -169,17 +190,22 @@ int run_cache(const Options& options) {
   constexpr std::uint64_t kDefaultMax = std::uint64_t{1} << 30;
   const ostinato::Context context = make_context(options);
   const bool removes = options.cache_action != "ls";
-  const std::uint64_t keep = options.cache_action == "clear" ? 0 : options.max_bytes == 0 ? kDefaultMax : options.max_bytes;
+  const std::uint64_t keep = options.cache_action == "clear" ? 0
+                             : options.max_bytes == 0        ? kDefaultMax
+                                                             : options.max_bytes;
   const auto entries = removes ? context.prune_cache(keep) : context.cache_entries();
   std::uint64_t bytes = 0;
   for (const auto& e : entries) bytes += e.bytes;
   if (options.json) {
     Json list = Json::array();
-    for (const auto& e : entries) list.add(Json::object().add("key", e.key).add("bytes", e.bytes).add("used_ns", e.used_ns).add("path", e.path));
-    print_json(answer().add("folder", context.cache_folder()).add(removes ? "removed" : "entries", list).add("bytes", bytes));
+    for (const auto& e : entries)
+      list.add(Json::object().add("key", e.key).add("bytes", e.bytes).add("used_ns", e.used_ns).add("path", e.path));
+    print_json(
+        answer().add("folder", context.cache_folder()).add(removes ? "removed" : "entries", list).add("bytes", bytes));
     return kOk;
   }
-  for (const auto& e : entries) fmt::print("{}  {:>10}  {}\n", e.key.substr(0, 16), e.bytes, removes ? "removed" : e.path);
+  for (const auto& e : entries)
+    fmt::print("{}  {:>10}  {}\n", e.key.substr(0, 16), e.bytes, removes ? "removed" : e.path);
   note(options, fmt::format("{} {}, {} bytes, in {}", entries.size(), removes ? "removed" : "entries", bytes,
                             context.cache_folder().empty() ? "no folder (the cache is off)" : context.cache_folder()));
   return kOk;

@@ -32,7 +32,8 @@ ost_status_t wrong_compile(ost_driver_t* driver, const ost_compile_t* job, ost_e
   auto kernel = kir::from_binary({static_cast<const uint8_t*>(job->code.data), job->code.size});
   if (!kernel) return OST_INTERNAL;
   for (kir::Inst& inst : kernel->insts) {
-    if (inst.op == static_cast<uint16_t>(mistake.right) && inst.dtype == OST_DTYPE_F32) inst.op = static_cast<uint16_t>(mistake.wrong);
+    if (inst.op == static_cast<uint16_t>(mistake.right) && inst.dtype == OST_DTYPE_F32)
+      inst.op = static_cast<uint16_t>(mistake.wrong);
   }
   const auto code = kir::to_binary(*kernel);
   ost_compile_t changed = *job;
@@ -65,7 +66,8 @@ DevicePtr wrong_device() {
   return *device;
 }
 
-Result<LockstepResult> compare(const Program& program, const DevicePtr& a, const DevicePtr& b, const std::vector<float>& x) {
+Result<LockstepResult> compare(const Program& program, const DevicePtr& a, const DevicePtr& b,
+                               const std::vector<float>& x) {
   Compiler compiler(std::make_shared<CompileCache>(""));
   const auto bytes = bytes_of_floats(x);
   const LockstepCall call{{bytes}, {static_cast<int64_t>(x.size() / 4)}};
@@ -116,9 +118,10 @@ TEST(Lockstep, DistanceIsInRepresentableNumbers) {
   EXPECT_EQ(bit_distance(DType::f32, f(NAN), f(1)), UINT64_MAX);
   EXPECT_EQ(bit_distance(DType::f16, 0x7c00, 0x7bff), 1u);
   EXPECT_EQ(bit_distance(DType::bf16, 0x7f81, 0xffff), 0u);
-  EXPECT_EQ(bit_distance(DType::f64, std::bit_cast<uint64_t>(-INFINITY * 1.0), std::bit_cast<uint64_t>(double{INFINITY})),
-            2 * (uint64_t{0x7ff} << 52) + 1);
-  EXPECT_EQ(bit_distance(DType::i8, 0xff, 0x01), 2u);   // -1 and 1
+  EXPECT_EQ(
+      bit_distance(DType::f64, std::bit_cast<uint64_t>(-INFINITY * 1.0), std::bit_cast<uint64_t>(double{INFINITY})),
+      2 * (uint64_t{0x7ff} << 52) + 1);
+  EXPECT_EQ(bit_distance(DType::i8, 0xff, 0x01), 2u);  // -1 and 1
   EXPECT_EQ(bit_distance(DType::u8, 0xff, 0x01), 254u);
   EXPECT_EQ(bit_distance(DType::i64, uint64_t{1} << 63, ~uint64_t{0} >> 1), ~uint64_t{0});
   EXPECT_EQ(bit_distance(DType::boolean, 0, 1), 1u);

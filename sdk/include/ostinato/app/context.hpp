@@ -15,9 +15,9 @@ struct ContextOptions {
   std::vector<std::string> plugin_files;
   std::vector<std::string> plugin_folders;
   std::vector<std::pair<std::string, std::string>> driver_options;  // {"cpu.threads", "4"}
-  std::string plugin_filter;  // "": OSTINATO_PLUGINS
-  std::string cache_folder;   // "": the default; "off": none
-  uint32_t flags = 0;         // OST_CONTEXT_*
+  std::string plugin_filter;                                        // "": OSTINATO_PLUGINS
+  std::string cache_folder;                                         // "": the default; "off": none
+  uint32_t flags = 0;                                               // OST_CONTEXT_*
 };
 
 class Context {
@@ -56,7 +56,8 @@ class Context {
   }
   std::vector<std::string> plugin_folders() const {
     std::vector<std::string> out;
-    for (uint32_t i = 0; i < ost_context_plugin_folder_count(get()); ++i) out.emplace_back(ost_context_plugin_folder_at(get(), i));
+    for (uint32_t i = 0; i < ost_context_plugin_folder_count(get()); ++i)
+      out.emplace_back(ost_context_plugin_folder_at(get(), i));
     return out;
   }
   ost_device_state_t open(const std::string& device) const {

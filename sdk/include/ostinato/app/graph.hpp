@@ -77,7 +77,8 @@ class Graph {
     call(ost_graph_input_text, get(), name.c_str(), type.c_str(), 0u, &node);
     return node;
   }
-  Node constant(const std::string& name, const ost_array_t& data, const std::string& file = "", const std::string& tensor = "") {
+  Node constant(const std::string& name, const ost_array_t& data, const std::string& file = "",
+                const std::string& tensor = "") {
     Node node = 0;
     call(ost_graph_constant, get(), name.c_str(), &data, file.empty() ? nullptr : file.c_str(),
          tensor.empty() ? nullptr : tensor.c_str(), &node);
@@ -88,7 +89,8 @@ class Graph {
     const auto c = to_c(shape);
     const ost_array_t view = initial == nullptr ? ost_array_t{} : initial->view();
     Node node = 0;
-    call(ost_graph_state, get(), name.c_str(), dtype, c.data(), size32(c.size()), initial == nullptr ? nullptr : &view, 0u, &node);
+    call(ost_graph_state, get(), name.c_str(), dtype, c.data(), size32(c.size()), initial == nullptr ? nullptr : &view,
+         0u, &node);
     return node;
   }
   Node op(const std::string& name, const std::vector<Node>& inputs, const Attrs& attrs = {}) {
@@ -123,7 +125,8 @@ class Graph {
 inline std::vector<std::string> expression_names(const std::string& text) {
   std::vector<std::string> names;
   const ost_sink_t sink{&names, [](void* context, const void* data, uint64_t size) {
-                          static_cast<std::vector<std::string>*>(context)->emplace_back(static_cast<const char*>(data), size);
+                          static_cast<std::vector<std::string>*>(context)->emplace_back(static_cast<const char*>(data),
+                                                                                        size);
                         }};
   call(ost_expression_names, text.c_str(), &sink);
   return names;

@@ -18,8 +18,12 @@ class Buffer {
   }
   ost_buffer_t* get() const { return handle_.get(); }
   uint64_t bytes() const { return ost_buffer_bytes(get()); }
-  void write(const void* data, uint64_t bytes, uint64_t offset = 0) { call(ost_buffer_write, get(), offset, data, bytes); }
-  void read(void* data, uint64_t bytes, uint64_t offset = 0) const { call(ost_buffer_read, get(), offset, data, bytes); }
+  void write(const void* data, uint64_t bytes, uint64_t offset = 0) {
+    call(ost_buffer_write, get(), offset, data, bytes);
+  }
+  void read(void* data, uint64_t bytes, uint64_t offset = 0) const {
+    call(ost_buffer_read, get(), offset, data, bytes);
+  }
 
  private:
   SharedHandle<ost_buffer_t, ost_buffer_retain, ost_buffer_release> handle_;
@@ -46,7 +50,8 @@ inline std::vector<const char*> pointers(const std::vector<std::string>& texts) 
 
 class Instance {
  public:
-  Instance(const Context& context, const Program& program, const std::vector<std::string>& devices) : program_(program) {
+  Instance(const Context& context, const Program& program, const std::vector<std::string>& devices)
+      : program_(program) {
     const auto names = pointers(devices);
     ost_instance_t* instance = nullptr;
     call(ost_instance_create, context.get(), program.get(), names.data(), size32(names.size()), nullptr, &instance);
@@ -55,9 +60,7 @@ class Instance {
   ost_instance_t* get() const { return handle_.get(); }
   const Program& program() const { return program_; }
 
-  void bind(const Bindings& inputs, const VarValues& vars = {}) {
-    bind_c(to_c(inputs), vars);
-  }
+  void bind(const Bindings& inputs, const VarValues& vars = {}) { bind_c(to_c(inputs), vars); }
   // With buffers of the caller.
   void bind_c(const std::vector<ost_binding_t>& inputs, const VarValues& vars = {}) {
     const auto values = to_c(vars);
@@ -100,8 +103,9 @@ inline ost_difference_t verify(const Context& context, const Program& program, c
   const auto bindings = to_c(inputs);
   const auto values = to_c(vars);
   auto difference = sized<ost_difference_t>();
-  call(ost_verify, context.get(), program.get(), names_a.data(), size32(names_a.size()), names_b.data(), size32(names_b.size()),
-       bindings.data(), size32(bindings.size()), values.data(), size32(values.size()), &difference);
+  call(ost_verify, context.get(), program.get(), names_a.data(), size32(names_a.size()), names_b.data(),
+       size32(names_b.size()), bindings.data(), size32(bindings.size()), values.data(), size32(values.size()),
+       &difference);
   return difference;
 }
 

@@ -69,12 +69,14 @@ class Session {
     call(ost_tensor_from_array, get(), device.c_str(), &view, shape.empty() ? nullptr : c.data(), &out);
     return Tensor(out);
   }
-  Tensor op(const std::string& name, const std::vector<Tensor>& inputs, const Attrs& attrs = {}, const std::string& device = "auto") {
+  Tensor op(const std::string& name, const std::vector<Tensor>& inputs, const Attrs& attrs = {},
+            const std::string& device = "auto") {
     const AttrList list(attrs);
     std::vector<ost_tensor_t*> handles;
     for (const Tensor& t : inputs) handles.push_back(t.get());
     ost_tensor_t* out = nullptr;
-    call(ost_tensor_op, get(), name.c_str(), handles.data(), size32(handles.size()), list.data(), list.size(), device.c_str(), &out);
+    call(ost_tensor_op, get(), name.c_str(), handles.data(), size32(handles.size()), list.data(), list.size(),
+         device.c_str(), &out);
     return Tensor(out);
   }
 
@@ -101,7 +103,8 @@ class Jit {
     std::vector<ost_tensor_t*> in, out(kMaxResults);
     for (const Tensor& t : inputs) in.push_back(t.get());
     uint32_t count = 0;
-    call(ost_jit_call, get(), in.data(), size32(in.size()), vars.data(), size32(vars.size()), out.data(), kMaxResults, &count);
+    call(ost_jit_call, get(), in.data(), size32(in.size()), vars.data(), size32(vars.size()), out.data(), kMaxResults,
+         &count);
     std::vector<Tensor> results;
     for (uint32_t i = 0; i < count; ++i) results.emplace_back(out[i]);
     return results;

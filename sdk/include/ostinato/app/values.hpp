@@ -12,16 +12,26 @@ namespace ostinato {
 
 template <typename T>
 constexpr ost_dtype_t dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return OST_DTYPE_BOOL;
-  else if constexpr (std::is_same_v<T, int8_t>) return OST_DTYPE_I8;
-  else if constexpr (std::is_same_v<T, int16_t>) return OST_DTYPE_I16;
-  else if constexpr (std::is_same_v<T, int32_t>) return OST_DTYPE_I32;
-  else if constexpr (std::is_same_v<T, int64_t>) return OST_DTYPE_I64;
-  else if constexpr (std::is_same_v<T, uint8_t>) return OST_DTYPE_U8;
-  else if constexpr (std::is_same_v<T, uint16_t>) return OST_DTYPE_U16;
-  else if constexpr (std::is_same_v<T, uint32_t>) return OST_DTYPE_U32;
-  else if constexpr (std::is_same_v<T, uint64_t>) return OST_DTYPE_U64;
-  else if constexpr (std::is_same_v<T, float>) return OST_DTYPE_F32;
+  if constexpr (std::is_same_v<T, bool>)
+    return OST_DTYPE_BOOL;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return OST_DTYPE_I8;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return OST_DTYPE_I16;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return OST_DTYPE_I32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return OST_DTYPE_I64;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return OST_DTYPE_U8;
+  else if constexpr (std::is_same_v<T, uint16_t>)
+    return OST_DTYPE_U16;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return OST_DTYPE_U32;
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return OST_DTYPE_U64;
+  else if constexpr (std::is_same_v<T, float>)
+    return OST_DTYPE_F32;
   else {
     static_assert(std::is_same_v<T, double>, "no element type; f16 and bf16 have no C++ type");
     return OST_DTYPE_F64;
@@ -30,9 +40,9 @@ constexpr ost_dtype_t dtype_of() {
 
 // A dimension: a number, or an expression over variables.
 struct Dim {
-  Dim(int64_t v) : value(v) {}                          // NOLINT: numbers are dimensions
-  Dim(const char* e) : expr(e) {}                       // NOLINT: so are expressions
-  Dim(std::string e) : expr(std::move(e)) {}            // NOLINT
+  Dim(int64_t v) : value(v) {}                // NOLINT: numbers are dimensions
+  Dim(const char* e) : expr(e) {}             // NOLINT: so are expressions
+  Dim(std::string e) : expr(std::move(e)) {}  // NOLINT
   int64_t value = 0;
   std::string expr;  // "" if it is a number
   bool is_number() const { return expr.empty(); }
@@ -54,7 +64,8 @@ struct Type {
   Dims dims;
   uint32_t device = 0;
 
-  explicit Type(const ost_type_desc_t& desc) : name(desc.name ? desc.name : ""), dtype(desc.dtype), device(desc.device) {
+  explicit Type(const ost_type_desc_t& desc)
+      : name(desc.name ? desc.name : ""), dtype(desc.dtype), device(desc.device) {
     for (uint32_t d = 0; d < desc.rank; ++d) {
       dims.push_back(desc.dims[d].value);
       if (desc.dims[d].expr != nullptr) dims.back().expr = desc.dims[d].expr;
