@@ -175,7 +175,7 @@ TEST(Forms, EveryAcceptedMutationIsCanonical) {
     std::vector<uint8_t> bytes = to_binary(KernelMaker(seed).make(12));
     for (int i = 0; i < 40; ++i) {
       std::vector<uint8_t> mutant = bytes;
-      for (uint32_t n = 1 + rng() % 3; n > 0; --n) mutant[rng() % mutant.size()] ^= static_cast<uint8_t>(1u << rng() % 8);
+      for (auto n = 1 + rng() % 3; n > 0; --n) mutant[rng() % mutant.size()] ^= static_cast<uint8_t>(1u << rng() % 8);
       const auto k = from_binary(mutant);
       if (!k) continue;
       ++accepted;
