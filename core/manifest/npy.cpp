@@ -209,8 +209,10 @@ Result<std::vector<uint8_t>> npy_header(const Literal& literal) {
                                  literal.shape.size() == 1 ? "," : "");
   text.append((64 - (10 + text.size() + 1) % 64) % 64, ' ');
   text += '\n';
-  std::vector<uint8_t> out(kMagic.begin(), kMagic.end());
-  out.insert(out.end(), {1, 0, static_cast<uint8_t>(text.size() & 0xff), static_cast<uint8_t>(text.size() >> 8)});
+  std::vector<uint8_t> out;
+  out.reserve(kMagic.size() + 4 + text.size());
+  out.assign(kMagic.begin(), kMagic.end());
+  for (const size_t byte : {size_t{1}, size_t{0}, text.size() & 0xff, text.size() >> 8}) out.push_back(static_cast<uint8_t>(byte));
   out.insert(out.end(), text.begin(), text.end());
   return out;
 }
