@@ -6,10 +6,11 @@
 #include "good_driver.hpp"
 
 #ifdef OST_TEST_KIND_undefined_symbol
-extern "C" int ost_test_nobody_has_this();
+// Visible, or a linker may take it for one of its own and give it the address 0.
+extern "C" [[gnu::visibility("default")]] int ost_test_nobody_has_this();
 #endif
 #ifdef OST_TEST_KIND_missing_dependency
-extern "C" int ost_test_gone();
+extern "C" [[gnu::visibility("default")]] int ost_test_gone();
 #endif
 
 #ifndef OST_TEST_KIND_no_entry
