@@ -15,7 +15,7 @@ namespace {
 uint64_t base_seed() {
   static const uint64_t seed = [] {
     const char* text = std::getenv("OSTINATO_TEST_SEED");
-    return text ? std::strtoull(text, nullptr, 10) : uint64_t{std::random_device{}()};
+    return text ? std::strtoull(text, nullptr, 10) : uint64_t{20261130};  // scripts/soak.sh tries others
   }();
   return seed;
 }
