@@ -68,13 +68,19 @@ std::string buffer_label(const Program& p, uint32_t buffer) {
   return fmt::format("temp {}", buffer);
 }
 
-std::string step_label(const Program& p, uint32_t step) {
+std::string step_label(const Program& p, uint32_t step, std::span<const std::string> kernel_names) {
   const Step& s = p.steps[step];
   std::vector<std::string> args, vars;
   for (const uint32_t a : s.args) args.push_back(buffer_label(p, a));
   for (const uint32_t v : s.vars) vars.push_back(p.vars[v].name);
-  return fmt::format("{}({}{}{})", s.kind == StepKind::copy ? "copy" : p.kernels[s.kernel].name, fmt::join(args, ", "),
+  return fmt::format("{}({}{}{})", s.kind == StepKind::copy ? "copy" : kernel_names[s.kernel], fmt::join(args, ", "),
                      vars.empty() ? "" : "; ", fmt::join(vars, ", "));
+}
+
+std::string step_label(const Program& p, uint32_t step) {
+  std::vector<std::string> names;
+  for (const KernelDesc& k : p.kernels) names.push_back(k.name);
+  return step_label(p, step, names);
 }
 
 std::string kernel_label(const Program& p, uint32_t kernel) {

@@ -94,46 +94,74 @@ std::string kernel_text(const Program& p, uint32_t k) {
   return fmt::format("{} instructions, id {}; {}", p.kernels[k].kir.insts.size(), short_hash(kir::hash_of(p.kernels[k].kir)), kernel_label(p, k));
 }
 
-// Equal hashes are equal kernels, whatever their names; the others are paired by name.
-void compare_kernels(const Program& a, const Program& b, std::vector<Difference>& out) {
-  std::map<std::string, uint32_t> hash_a, hash_b, name_b;
-  for (uint32_t i = 0; i < a.kernels.size(); ++i) hash_a.emplace(kir::hash_of(a.kernels[i].kir), i);
-  for (uint32_t i = 0; i < b.kernels.size(); ++i) {
-    hash_b.emplace(kir::hash_of(b.kernels[i].kir), i);
-    name_b.emplace(b.kernels[i].name, i);
-  }
-  std::vector<char> paired(b.kernels.size(), 0);
-  for (uint32_t i = 0; i < a.kernels.size(); ++i) {
-    if (hash_b.contains(kir::hash_of(a.kernels[i].kir))) continue;
-    const auto it = name_b.find(a.kernels[i].name);
-    if (it == name_b.end() || hash_a.contains(kir::hash_of(b.kernels[it->second].kir))) {
-      out.push_back({"kernel", a.kernels[i].name, kernel_text(a, i), std::nullopt, {}});
-      continue;
+// For each kernel of b its partner in a, or kNoIndex: equal hashes are equal kernels, then equal names are versions of
+// one kernel, and what is left is paired in order if there is as much of it on both sides.
+std::vector<uint32_t> partners(const Program& a, const Program& b) {
+  std::vector<uint32_t> of_b(b.kernels.size(), kNoIndex);
+  std::vector<char> taken(a.kernels.size(), 0);
+  const auto pair_by = [&](auto&& key) {
+    std::map<std::string, uint32_t> in_a;
+    for (uint32_t i = 0; i < a.kernels.size(); ++i)
+      if (!taken[i]) in_a.emplace(key(a.kernels[i]), i);
+    for (uint32_t i = 0; i < b.kernels.size(); ++i) {
+      const auto it = of_b[i] == kNoIndex ? in_a.find(key(b.kernels[i])) : in_a.end();
+      if (it == in_a.end() || taken[it->second]) continue;
+      of_b[i] = it->second;
+      taken[it->second] = 1;
     }
-    paired[it->second] = 1;
-    const auto old_lines = kir::to_lines(a.kernels[i].kir), new_lines = kir::to_lines(b.kernels[it->second].kir);
-    std::vector<std::string> lines;
-    for (const Edit& e : edits(old_lines, new_lines))
-      lines.push_back(e.removed ? "- " + old_lines[e.index] : "+ " + new_lines[e.index]);
-    out.push_back({"kernel", a.kernels[i].name, kernel_text(a, i), kernel_text(b, it->second), std::move(lines)});
-  }
+  };
+  pair_by([](const KernelDesc& k) { return kir::hash_of(k.kir); });
+  pair_by([](const KernelDesc& k) { return k.name; });
+  std::vector<uint32_t> left_a, left_b;
+  for (uint32_t i = 0; i < a.kernels.size(); ++i)
+    if (!taken[i]) left_a.push_back(i);
   for (uint32_t i = 0; i < b.kernels.size(); ++i)
-    if (!paired[i] && !hash_a.contains(kir::hash_of(b.kernels[i].kir)))
-      out.push_back({"kernel", b.kernels[i].name, std::nullopt, kernel_text(b, i), {}});
+    if (of_b[i] == kNoIndex) left_b.push_back(i);
+  if (left_a.size() == left_b.size())
+    for (std::size_t i = 0; i < left_b.size(); ++i) of_b[left_b[i]] = left_a[i];
+  return of_b;
 }
 
-void compare_steps(const Program& a, const Program& b, std::vector<Difference>& out) {
-  const auto labels = [](const Program& p) {
-    std::vector<std::string> list;
-    for (uint32_t s = 0; s < p.steps.size(); ++s) {
-      std::vector<std::string> after;
-      for (const uint32_t e : p.steps[s].after) after.push_back(step_label(p, e));
-      list.push_back(fmt::format("{} on device {}", step_label(p, s), p.steps[s].device));
-      if (!after.empty()) list.back() += fmt::format(", after {}", fmt::join(after, " and "));
+void compare_kernels(const Program& a, const Program& b, const std::vector<uint32_t>& of_b, std::vector<Difference>& out) {
+  for (uint32_t i = 0; i < a.kernels.size(); ++i)
+    if (std::ranges::find(of_b, i) == of_b.end())
+      out.push_back({"kernel", a.kernels[i].name, kernel_text(a, i), std::nullopt, {}});
+  for (uint32_t i = 0; i < b.kernels.size(); ++i) {
+    const std::string& name = b.kernels[i].name;
+    if (of_b[i] == kNoIndex) {
+      out.push_back({"kernel", name, std::nullopt, kernel_text(b, i), {}});
+      continue;
     }
-    return list;
-  };
-  const auto old_steps = labels(a), new_steps = labels(b);
+    const KernelDesc& old = a.kernels[of_b[i]];
+    const std::string renamed = old.name == name ? "" : fmt::format("named {}; ", name);
+    if (old.kir == b.kernels[i].kir) {
+      if (!renamed.empty()) out.push_back({"kernel", old.name, kernel_text(a, of_b[i]), renamed + "otherwise equal", {}});
+      continue;
+    }
+    const auto old_lines = kir::to_lines(old.kir), new_lines = kir::to_lines(b.kernels[i].kir);
+    std::vector<std::string> lines;
+    for (const Edit& e : edits(old_lines, new_lines)) lines.push_back(e.removed ? "- " + old_lines[e.index] : "+ " + new_lines[e.index]);
+    out.push_back({"kernel", old.name, kernel_text(a, of_b[i]), renamed + kernel_text(b, i), std::move(lines)});
+  }
+}
+
+// A step is what it does, to what, where and after what; a kernel that has a partner goes by its partner's name.
+std::vector<std::string> step_lines(const Program& p, const std::vector<std::string>& kernels) {
+  std::vector<std::string> lines;
+  for (uint32_t s = 0; s < p.steps.size(); ++s) {
+    std::vector<std::string> after;
+    for (const uint32_t e : p.steps[s].after) after.push_back(step_label(p, e, kernels));
+    lines.push_back(fmt::format("{} on device {}", step_label(p, s, kernels), p.steps[s].device));
+    if (!after.empty()) lines.back() += fmt::format(", after {}", fmt::join(after, " and "));
+  }
+  return lines;
+}
+
+void compare_steps(const Program& a, const Program& b, const std::vector<uint32_t>& of_b, std::vector<Difference>& out) {
+  std::vector<std::string> names_a, names_b;
+  for (const KernelDesc& k : a.kernels) names_a.push_back(k.name);
+  for (std::size_t i = 0; i < b.kernels.size(); ++i) names_b.push_back(of_b[i] == kNoIndex ? b.kernels[i].name : names_a[of_b[i]]);
+  const auto old_steps = step_lines(a, names_a), new_steps = step_lines(b, names_b);
   for (const Edit& e : edits(old_steps, new_steps)) {
     const std::string name = fmt::format("{}", e.index);
     if (e.removed) out.push_back({"step", name, old_steps[e.index], std::nullopt, {}});
@@ -157,8 +185,9 @@ std::vector<Difference> diff(const Program& a, const Program& b) {
     return list;
   };
   compare_named("arena", arenas(a), arenas(b), out);
-  compare_kernels(a, b, out);
-  compare_steps(a, b, out);
+  const auto of_b = partners(a, b);
+  compare_kernels(a, b, of_b, out);
+  compare_steps(a, b, of_b, out);
   const auto guards = [](const Program& p) {
     Named list;
     for (const Guard& g : p.guards) list.emplace_back(fmt::format("{} <= {}", g.low.str(), g.high.str()), g.why);

@@ -74,7 +74,31 @@ TEST(Diff, SignatureConstantsAndSteps) {
 TEST(Diff, RenamedKernelsAreTheSameKernel) {
   Program b = test::scaled_relu();
   b.kernels[0].name = "other";
-  for (const Difference& d : diff(test::scaled_relu(), b)) EXPECT_EQ(d.section, "step") << d.name;
+  const auto d = diff(test::scaled_relu(), b);
+  ASSERT_EQ(d.size(), 1u) << diff_text(d);
+  EXPECT_EQ(d[0].name, "scale");
+  EXPECT_EQ(d[0].after.value_or(""), "named other; otherwise equal");
+}
+
+TEST(Diff, ChangedAndRenamedKernelsArePairedInOrder) {
+  const auto d = diff(test::scaled_relu(kir::Op::max), test::scaled_relu(kir::Op::abs));
+  ASSERT_EQ(d.size(), 1u) << diff_text(d);
+  EXPECT_EQ(d[0].name, "relu");
+  expect_has(d[0].after.value_or(""), {"named pointwise; "});
+  EXPECT_FALSE(d[0].lines.empty());
+}
+
+TEST(Diff, AddedKernelsAndSteps) {
+  Program b = test::scaled_relu();
+  b.kernels.push_back({"extra", test::pointwise_kernel(kir::Op::neg), {}});
+  b.steps.push_back({.kind = StepKind::launch, .device = 0, .kernel = 2, .args = {0, 3}, .vars = {0}, .after = {1}, .level = 2});
+  const auto d = diff(test::scaled_relu(), b);
+  ASSERT_EQ(d.size(), 2u) << diff_text(d);
+  EXPECT_FALSE(d[0].before.has_value());
+  EXPECT_EQ(d[1].after.value_or(""), "extra(x, y; n) on device 0, after relu(temp 2, y; n)");
+  const auto back = diff(b, test::scaled_relu());
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_FALSE(back[0].after.has_value());
 }
 
 }  // namespace
