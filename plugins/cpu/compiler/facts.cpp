@@ -45,6 +45,13 @@ void Facts::find_rereads() {
   }
 }
 
+uint32_t Facts::order(Id r) const {
+  if (k.op(r) == OST_KIR_OP_ATTN) return OST_KIR_ORDER_ATTN;
+  if (k.op(r) == OST_KIR_OP_ARGREDUCE || !kir::is_float(k.dtype(r))) return OST_KIR_ORDER_ANY;
+  if (k.combine(r) == OST_KIR_COMBINE_MAX || k.combine(r) == OST_KIR_COMBINE_MIN) return OST_KIR_ORDER_ANY;
+  return k.order(r) == OST_KIR_ORDER_ANY ? uint32_t{OST_KIR_ORDER_TREE} : k.order(r);
+}
+
 bool Facts::in_context(Id value, Id context) const {
   const Id wanted = owner[value];
   for (Id c = context;; c = owner[c]) {

@@ -22,6 +22,8 @@ struct Facts {
 
   bool depends(kir::Id value, kir::Id axis) const { return a.depends(value, axis); }
   bool is_rare(kir::Id v) const { return k.op(v) == OST_KIR_OP_WHERE && (k[v].aux & OST_KIR_WHERE_RARE) != 0; }
+  // The order of a reduction that matters: whatever is associative has `any`.
+  uint32_t order(kir::Id reduction) const;
   // Is a value with this owner computed by code that runs under `context` (a rare where, or kNone)?
   bool in_context(kir::Id value, kir::Id context) const;
   // Does `value` need the result of record `of`?

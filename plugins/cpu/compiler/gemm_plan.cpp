@@ -25,6 +25,7 @@ class Planner {
       if (!assign_operands(c)) return std::nullopt;
     choose_tile();
     for (GemmContract& c : plan_.contracts) choose_packing(c);
+    if (is_stream()) return std::nullopt;
     return std::move(plan_);
   }
 
@@ -84,6 +85,12 @@ class Planner {
       if (f_.depends(c.b.value, axis)) c.b.outer.push_back(axis);
     }
     return true;
+  }
+
+  // One row times a large matrix that lies in rows: the nest reads it in the order of memory.
+  bool is_stream() const {
+    if (plan_.m != kNone || plan_.contracts[0].b.packed || !kir::is_float(k_.dtype(plan_.contracts[0].id))) return false;
+    return find_stream(f_, plan_.n, f_.closure(plan_.stores)).has_value();
   }
 
   // --- the tile

@@ -26,16 +26,15 @@ class NestEmitter {
 
   // A row and as many lanes behind it as a masked vector may touch.
   Value* scratch() {
+    if (nest_.stream) return e_.i64(stream_scratch(ev_.f, *nest_.stream));
     if (!nest_.cache) return e_.i64(0);
     return e_.mul(e_.add(ev_.extent(nest_.vector), e_.i64(64)), e_.i64(kir::size_of(k_.dtype(nest_.cache->kept))));
   }
 
-  void emit(Value* row, Value* lo, Value* hi) {
+  void emit(Value* scratch, Value* lo, Value* hi) {
     ev_.prepare(extents());
-    if (nest_.cache) {
-      row_ = row;
-      ev_.keep(nest_.cache->kept, row);
-    }
+    scratch_ = scratch;
+    if (nest_.cache) ev_.keep(nest_.cache->kept, scratch);
     ev_.prepare(roots_from(0));
     e_.loop(lo, hi, 1, [&](Value* task) { run_task(task); });
     if (nest_.cache) ev_.keep(nest_.cache->kept, nullptr);
@@ -129,6 +128,10 @@ class NestEmitter {
       lo = e_.mul(chunk, e_.i64(nest_.chunk));
       hi = e_.min(e_.add(lo, e_.i64(nest_.chunk)), hi);
     }
+    if (nest_.stream && scratch_) {
+      return emit_stream(ev_, *nest_.stream, {nest_.vector, nest_.width, nest_.masked_tail, scratch_, lo, hi},
+                         [&] { stores_at(nest_.outer.size() + 1); });
+    }
     Value* rest = e_.b.CreateAnd(e_.b.CreateSub(hi, lo), e_.i64(nest_.width - 1));
     const auto n = ev_.f.a.const_extent(nest_.vector);
     if (n && *n % nest_.width == 0) rest = e_.i64(0);  // chunks are multiples of the width
@@ -148,10 +151,10 @@ class NestEmitter {
   }
 
   void reuse(Value* at, unsigned width) {
-    if (!row_) return;
+    if (!nest_.cache || !scratch_) return;
     llvm::Type* t = e_.type(k_.dtype(nest_.cache->reused));
     const llvm::Align align = Emit::align_of(k_.dtype(nest_.cache->reused));
-    ev_.set(nest_.cache->reused, {e_.b.CreateAlignedLoad(Emit::widen(t, width), e_.at(t, row_, at), align)});
+    ev_.set(nest_.cache->reused, {e_.b.CreateAlignedLoad(Emit::widen(t, width), e_.at(t, scratch_, at), align)});
   }
 
   void vector_body(Value* at, Value* mask) {
@@ -165,7 +168,7 @@ class NestEmitter {
   Emit& e_;
   const Nest& nest_;
   const kir::Kernel& k_;
-  Value* row_ = nullptr;  // of the row cache
+  Value* scratch_ = nullptr;  // nullptr: none, as under carry axes
 };
 
 // Continues the loops over carry axes that the last statement was in, as far as they are the same.

@@ -10,6 +10,7 @@
 #include "plugins/cpu/compiler/eval.hpp"
 #include "plugins/cpu/compiler/facts.hpp"
 #include "plugins/cpu/compiler/row_cache.hpp"
+#include "plugins/cpu/compiler/stream.hpp"
 
 namespace ost_cpu {
 
@@ -29,6 +30,7 @@ struct Nest {
   int64_t chunk = 0;      // of the vector axis, per task; 0: all of it
   bool masked_tail = false;  // else the last few points of the vector axis are a scalar loop
   std::optional<RowCache> cache;
+  std::optional<Stream> stream;  // what runs along the vector axis
 };
 
 // Statements of a kernel, as the interpreter groups them.

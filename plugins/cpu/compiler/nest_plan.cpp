@@ -35,7 +35,10 @@ class Planner {
     order_outer();
     choose_tasks();
     choose_width();
-    if (nest_.vector != kNone) nest_.cache = find_row_cache(f_, nest_.vector, needed_);
+    if (nest_.vector == kNone) return std::move(nest_);
+    nest_.cache = find_row_cache(f_, nest_.vector, needed_);
+    if (nest_.chunk) nest_.stream = find_stream(f_, nest_.vector, needed_);
+    if (nest_.stream) nest_.chunk = a_.max_extent(nest_.vector) <= 2048 ? Stream::kColumns / 2 : Stream::kColumns;
     return std::move(nest_);
   }
 
@@ -73,10 +76,7 @@ class Planner {
   }
 
   bool runs_across(Id r) const {
-    const uint16_t op = k_.op(r);
-    if (op == OST_KIR_OP_ATTN) return false;
-    if (op == OST_KIR_OP_ARGREDUCE || !kir::is_float(k_.dtype(r))) return true;
-    return k_.order(r) != OST_KIR_ORDER_BLK256;
+    return f_.order(r) == OST_KIR_ORDER_ANY || f_.order(r) == OST_KIR_ORDER_TREE;
   }
 
   int64_t unit_loads(Id r, Id axis) const {

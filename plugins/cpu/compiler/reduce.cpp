@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/cpu/compiler/accumulate.hpp"
 #include "plugins/cpu/compiler/eval.hpp"
 #include "plugins/cpu/compiler/ops.hpp"
 
@@ -20,126 +21,57 @@ constexpr size_t kMaxGroup = 8;
 
 class Reduction {
  public:
-  Reduction(Eval& eval, Id first) : ev_(eval), e_(eval.e), f_(eval.f), k_(eval.k), axis_(k_.reduced_axis(first)) {
-    group_ = {first};
-    across_ = is_across(first);
-    for (const Id r : ev_.queue()) {
-      if (group_.size() == kMaxGroup) break;
-      if (joins(r)) group_.push_back(r);
-    }
-  }
+  Reduction(Eval& eval, Id first)
+      : ev_(eval), e_(eval.e), f_(eval.f), k_(eval.k), axis_(k_.reduced_axis(first)), across_(is_across(first)),
+        acc_(eval, axis_, find_group(first)) {}
 
   void emit() {
-    if (k_.op(group_[0]) == OST_KIR_OP_ATTN) {
-      ev_.set(group_[0], {emit_attention(ev_, group_[0])});
-      return;
-    }
-    ev_.prepare(operands());
+    ev_.prepare(acc_.operands());
     n_ = ev_.extent(axis_);
     width_ = lanes_wanted();
     unsigned levels = 0;
     if (has_tree()) {
       for (int64_t reach = kChunk; reach < f_.a.max_extent(axis_) && levels < 4; ++levels) reach *= kChunk;
     }
-    const Values r = across_ || has_tree() ? chunks(levels, e_.i64(0), n_, initial()) : blocks();
-    for (size_t i = 0, at = 0; i < group_.size(); ++i) {
-      ev_.set(group_[i], {result(group_[i], r, at)});
-      at += is_arg(group_[i]) ? 2 : 1;
+    const Values r = across_ || has_tree() ? chunks(levels, e_.i64(0), n_, acc_.initial(width_)) : blocks();
+    size_t at = 0;
+    for (const Id id : acc_.group()) {
+      ev_.set(id, {result(id, r, at)});
+      at += acc_.count(id);
     }
   }
 
  private:
-  bool is_arg(Id r) const { return k_.op(r) == OST_KIR_OP_ARGREDUCE; }
-  uint32_t type(Id r) const { return k_.dtype(k_.src(r, 0)); }
-  uint32_t combine(Id r) const { return is_arg(r) ? k_[r].aux : k_.combine(r); }
-  // The order that matters: whatever is associative is `any`.
-  uint32_t order(Id r) const {
-    if (is_arg(r) || !kir::is_float(type(r))) return OST_KIR_ORDER_ANY;
-    if (combine(r) == OST_KIR_COMBINE_MAX || combine(r) == OST_KIR_COMBINE_MIN) return OST_KIR_ORDER_ANY;
-    return k_.order(r) == OST_KIR_ORDER_ANY ? uint32_t{OST_KIR_ORDER_TREE} : k_.order(r);
+  bool is_tree(Id r) const { return f_.order(r) == OST_KIR_ORDER_TREE; }
+  bool has_tree() const {
+    return std::any_of(acc_.group().begin(), acc_.group().end(), [&](Id r) { return is_tree(r); });
   }
-  bool is_tree(Id r) const { return order(r) == OST_KIR_ORDER_TREE; }
-  bool has_tree() const { return std::any_of(group_.begin(), group_.end(), [&](Id r) { return is_tree(r); }); }
-  bool is_across(Id r) const {
-    return k_.op(r) != OST_KIR_OP_ATTN && !ev_.varies(r) && order(r) != OST_KIR_ORDER_BLK256;
-  }
+  bool is_across(Id r) const { return !ev_.varies(r) && f_.order(r) != OST_KIR_ORDER_BLK256; }
 
-  bool joins(Id r) const {
-    if (!kir::is_reduction(k_.op(r)) || k_.op(r) == OST_KIR_OP_ATTN || k_.op(group_[0]) == OST_KIR_OP_ATTN) return false;
+  // The reduction and those of the queue that can share its loop.
+  std::vector<Id> find_group(Id first) const {
+    std::vector<Id> group{first};
+    for (const Id r : ev_.queue())
+      if (group.size() < kMaxGroup && joins(r, group)) group.push_back(r);
+    return group;
+  }
+  bool joins(Id r, const std::vector<Id>& group) const {
+    const Id first = group[0];
+    if (!kir::is_reduction(k_.op(r)) || k_.op(r) == OST_KIR_OP_ATTN) return false;
     if (k_.reduced_axis(r) != axis_ || ev_.lookup(r) || is_across(r) != across_) return false;
-    if ((f_.a.deps(r) & ~ev_.bound()) != 0 || f_.owner[r] != f_.owner[group_[0]]) return false;
-    if (!across_ && (order(r) != order(group_[0]) || ev_.varies(r) != ev_.varies(group_[0]))) return false;
-    return std::none_of(group_.begin(), group_.end(), [&](Id g) { return f_.needs(r, g) || f_.needs(g, r); });
-  }
-
-  std::vector<Id> operands() const {
-    std::vector<Id> ids;
-    for (const Id r : group_) {
-      ids.push_back(k_.src(r, 0));
-      if (k_.op(r) == OST_KIR_OP_CONTRACT) ids.push_back(k_.src(r, 1));
-    }
-    return ids;
+    if ((f_.a.deps(r) & ~ev_.bound()) != 0 || f_.owner[r] != f_.owner[first]) return false;
+    if (!across_ && (f_.order(r) != f_.order(first) || ev_.varies(r) != ev_.varies(first))) return false;
+    return std::none_of(group.begin(), group.end(), [&](Id g) { return f_.needs(r, g) || f_.needs(g, r); });
   }
 
   // Few lanes for a short axis: the accumulators that no element reaches would stay at the identity.
   unsigned lanes_wanted() const {
-    if (!across_) return ev_.varies(group_[0]) ? ev_.lanes().width : 1;
+    if (!across_) return ev_.varies(acc_.group()[0]) ? ev_.lanes().width : 1;
     const auto n = f_.a.const_extent(axis_);
     return !n || *n > 32 ? kLanes : *n > 16 ? 32 : 16;
   }
 
-  // One value per reduction (two for arg-reductions): what a chunk starts from.
-  Values initial() const {
-    Values v;
-    for (const Id r : group_) {
-      v.push_back(emit_identity(e_, combine(r), type(r), width_));
-      if (is_arg(r)) v.push_back(Emit::zero(Emit::widen(e_.b.getInt64Ty(), width_)));
-    }
-    return v;
-  }
-
-  // --- one element (or one vector of them) into the accumulators
-  Value* operand(Id v) { return width_ > 1 ? ev_.vector(v) : ev_.scalar(v); }
-
-  Values step(const Values& acc) {
-    ev_.ensure(operands(), f_.owner[group_[0]]);
-    ev_.write_kept(axis_);
-    Values next;
-    size_t at = 0;
-    for (const Id r : group_) {
-      if (is_arg(r)) {
-        Value* beats = beyond(r, operand(k_.src(r, 0)), acc[at]);
-        next.push_back(keep(e_.b.CreateSelect(beats, operand(k_.src(r, 0)), acc[at]), acc[at]));
-        next.push_back(keep(e_.b.CreateSelect(beats, index(), acc[at + 1]), acc[at + 1]));
-        at += 2;
-        continue;
-      }
-      Value* x = operand(k_.src(r, 0));
-      Value* y = k_.op(r) == OST_KIR_OP_CONTRACT ? operand(k_.src(r, 1)) : nullptr;
-      next.push_back(keep(y ? multiply_add(type(r), x, y, acc[at]) : emit_combine(e_, combine(r), type(r), acc[at], x), acc[at]));
-      ++at;
-    }
-    return next;
-  }
-
-  Value* multiply_add(uint32_t t, Value* x, Value* y, Value* acc) {
-    return kir::is_float(t) ? emit_fma(e_, x, y, acc) : e_.b.CreateAdd(acc, e_.b.CreateMul(x, y));
-  }
-  // A lane that is switched off leaves its accumulator as it is (adding a zero could turn -0 into +0).
-  Value* keep(Value* next, Value* acc) {
-    Value* mask = across_ && width_ > 1 ? ev_.lanes().mask : nullptr;
-    return mask ? e_.b.CreateSelect(mask, next, acc) : next;
-  }
-  Value* index() { return width_ > 1 ? ev_.vector(axis_) : ev_.scalar(axis_); }
-
-  // Does x replace the best so far? The first NaN does, and then nothing.
-  Value* beyond(Id r, Value* x, Value* best) {
-    const bool max = combine(r) == OST_KIR_COMBINE_MAX;
-    Value* better = max ? emit_op(e_, OST_KIR_OP_LT, type(r), {best, x}) : emit_op(e_, OST_KIR_OP_LT, type(r), {x, best});
-    if (!kir::is_float(type(r))) return better;
-    Value* first_nan = e_.b.CreateAnd(e_.b.CreateFCmpUNO(x, x), e_.b.CreateFCmpORD(best, best));
-    return e_.b.CreateOr(better, first_nan);
-  }
+  Values step(const Values& acc) { return acc_.step(acc, width_, across_ && width_ > 1 ? ev_.lanes().mask : nullptr); }
 
   // --- across, and order tree along: chunks of 4,096^(level+1) elements
   // `acc`: associative accumulators are carried on, those of order tree are the chunk's results when it ends.
@@ -172,16 +104,16 @@ class Reduction {
 
   template <class F>
   void for_trees(F&& f) {
-    size_t slot = 0;
-    for (size_t i = 0; i < group_.size(); ++i) {
-      if (is_tree(group_[i])) f(i, slot, group_[i]);
-      slot += is_arg(group_[i]) ? 2 : 1;
+    size_t i = 0, slot = 0;
+    for (const Id r : acc_.group()) {
+      if (is_tree(r)) f(i, slot, r);
+      ++i, slot += acc_.count(r);
     }
   }
 
   Values lanes64(Value* lo, Value* hi, const Values& acc) {
     Values start = acc;
-    const Values fresh = initial();
+    const Values fresh = acc_.initial(width_);
     for_trees([&](size_t, size_t slot, Id) { start[slot] = fresh[slot]; });
     Value* count = e_.b.CreateSub(hi, lo);
     Value* rest = e_.b.CreateAnd(count, e_.i64(width_ - 1));
@@ -207,7 +139,7 @@ class Reduction {
   bool masks_are_cheap() const {
     if (e_.avx512) return true;
     if (!has(e_.isa, "avx2")) return false;
-    for (const Id v : f_.closure(operands())) {
+    for (const Id v : f_.closure(acc_.operands())) {
       if (k_.op(v) != OST_KIR_OP_LOAD || !f_.depends(v, axis_)) continue;
       if (kir::size_of(k_.dtype(v)) < 4 || !f_.a.stride(k_.src(v, 1), axis_).is(1)) return false;
     }
@@ -250,16 +182,16 @@ class Reduction {
   }
 
   Value* fold_lanes(Id r, Value* acc) {
-    if (width_ < kLanes) acc = emit_combine(e_, combine(r), type(r), acc, emit_identity(e_, combine(r), type(r), width_));
-    return e_.fold(acc, [&](Value* x, Value* y) { return emit_combine(e_, combine(r), type(r), x, y); });
+    if (width_ < kLanes) acc = acc_.merge(r, acc, emit_identity(e_, acc_.combine(r), acc_.type(r), width_));
+    return e_.fold(acc, [&](Value* x, Value* y) { return acc_.merge(r, x, y); });
   }
 
   // --- the 64 accumulators of order tree in memory, for values that vary along the scope's lanes
-  llvm::Type* element(Id r) { return Emit::widen(e_.type(type(r)), across_ ? 1 : width_); }
+  llvm::Type* element(Id r) { return Emit::widen(e_.type(acc_.type(r)), across_ ? 1 : width_); }
   Value* slot_address(Value* memory, Id r, Value* lane) { return e_.at(element(r), memory, lane); }
 
   std::vector<Value*> tree_memory() {
-    std::vector<Value*> memory(group_.size());
+    std::vector<Value*> memory(acc_.group().size());
     for_trees([&](size_t i, size_t, Id r) { memory[i] = e_.stack(element(r), kLanes); });
     clear(memory);
     return memory;
@@ -267,20 +199,20 @@ class Reduction {
   void clear(const std::vector<Value*>& memory) {
     e_.loop(e_.i64(0), e_.i64(kLanes), 1, [&](Value* lane) {
       for_trees([&](size_t i, size_t, Id r) {
-        e_.b.CreateStore(emit_identity(e_, combine(r), type(r), Emit::lanes(element(r))), slot_address(memory[i], r, lane));
+        e_.b.CreateStore(emit_identity(e_, acc_.combine(r), acc_.type(r), Emit::lanes(element(r))), slot_address(memory[i], r, lane));
       });
     });
   }
   void accumulate(Value* memory, Value* lane, Id r, Value* x) {
     Value* p = slot_address(memory, r, lane);
-    e_.b.CreateStore(emit_combine(e_, combine(r), type(r), e_.b.CreateLoad(element(r), p), x), p);
+    e_.b.CreateStore(acc_.merge(r, e_.b.CreateLoad(element(r), p), x), p);
   }
   Value* fold_memory(Value* memory, Id r) {
     llvm::Type* t = element(r);
     for (unsigned w = kLanes / 2; w > 0; w /= 2) {
       e_.loop(e_.i64(0), e_.i64(w), 1, [&](Value* lane) {
         Value *p = slot_address(memory, r, lane), *q = slot_address(memory, r, e_.add(lane, e_.i64(w)));
-        e_.b.CreateStore(emit_combine(e_, combine(r), type(r), e_.b.CreateLoad(t, p), e_.b.CreateLoad(t, q)), p);
+        e_.b.CreateStore(acc_.merge(r, e_.b.CreateLoad(t, p), e_.b.CreateLoad(t, q)), p);
       });
     }
     return e_.b.CreateLoad(t, memory);
@@ -315,35 +247,33 @@ class Reduction {
   }
 
   Values blocks() {
-    if (order(group_[0]) == OST_KIR_ORDER_ANY) return chain(e_.i64(0), n_, initial());
-    return e_.loop(e_.i64(0), n_, kBlock, initial(), [&](Value* at, const Values& total) {
-      const Values s = chain(at, e_.min(e_.add(at, e_.i64(kBlock)), n_), initial());
+    if (f_.order(acc_.group()[0]) == OST_KIR_ORDER_ANY) return chain(e_.i64(0), n_, acc_.initial(width_));
+    return e_.loop(e_.i64(0), n_, kBlock, acc_.initial(width_), [&](Value* at, const Values& total) {
+      const Values s = chain(at, e_.min(e_.add(at, e_.i64(kBlock)), n_), acc_.initial(width_));
       Value* first = e_.b.CreateICmpEQ(at, e_.i64(0));
       Values next;
-      for (size_t i = 0; i < group_.size(); ++i) {
-        Value* sum = emit_combine(e_, combine(group_[i]), type(group_[i]), total[i], s[i]);
-        next.push_back(e_.b.CreateSelect(first, s[i], sum));
-      }
+      for (size_t i = 0; i < s.size(); ++i)
+        next.push_back(e_.b.CreateSelect(first, s[i], acc_.merge(acc_.group()[i], total[i], s[i])));
       return next;
     });
   }
 
   // --- from accumulators to the value
   Value* result(Id r, const Values& acc, size_t at) {
-    if (!across_) return is_arg(r) ? acc[at + 1] : acc[at];
+    if (!across_) return acc_.is_arg(r) ? acc[at + 1] : acc[at];
     if (is_tree(r)) return result_value(r, acc[at]);
-    if (is_arg(r)) return fold_arg(r, acc[at], acc[at + 1]);
-    return e_.fold(acc[at], [&](Value* x, Value* y) { return emit_combine(e_, combine(r), type(r), x, y); });
+    if (acc_.is_arg(r)) return fold_arg(r, acc[at], acc[at + 1]);
+    return e_.fold(acc[at], [&](Value* x, Value* y) { return acc_.merge(r, x, y); });
   }
 
   // The better of two lanes; of equals, or of two NaNs, the one with the smaller index.
   Value* fold_arg(Id r, Value* best, Value* index) {
     for (unsigned w = width_ / 2; w > 0; w /= 2) {
       Value *b0 = e_.slice(best, 0, w), *b1 = e_.slice(best, w, w), *i0 = e_.slice(index, 0, w), *i1 = e_.slice(index, w, w);
-      Value* equal = emit_op(e_, OST_KIR_OP_EQ, type(r), {b0, b1});
-      if (kir::is_float(type(r)))
+      Value* equal = emit_op(e_, OST_KIR_OP_EQ, acc_.type(r), {b0, b1});
+      if (kir::is_float(acc_.type(r)))
         equal = e_.b.CreateOr(equal, e_.b.CreateAnd(e_.b.CreateFCmpUNO(b0, b0), e_.b.CreateFCmpUNO(b1, b1)));
-      Value* second = e_.b.CreateOr(beyond(r, b1, b0), e_.b.CreateAnd(equal, e_.b.CreateICmpSLT(i1, i0)));
+      Value* second = e_.b.CreateOr(acc_.beyond(r, b1, b0), e_.b.CreateAnd(equal, e_.b.CreateICmpSLT(i1, i0)));
       best = e_.b.CreateSelect(second, b1, b0);
       index = e_.b.CreateSelect(second, i1, i0);
     }
@@ -355,14 +285,17 @@ class Reduction {
   const Facts& f_;
   const kir::Kernel& k_;
   Id axis_;
-  std::vector<Id> group_;
-  bool across_ = false;
+  bool across_;
+  Accumulators acc_;
   unsigned width_ = 1;
   Value* n_ = nullptr;
 };
 
 }  // namespace
 
-void emit_reduction(Eval& eval, Id r) { Reduction(eval, r).emit(); }
+void emit_reduction(Eval& eval, Id r) {
+  if (eval.k.op(r) == OST_KIR_OP_ATTN) eval.set(r, {emit_attention(eval, r)});
+  else Reduction(eval, r).emit();
+}
 
 }  // namespace ost_cpu

@@ -56,6 +56,26 @@ TEST(CpuReduce, OverTheFirstAxis) {
   for (const int64_t columns : {3, 40}) check_first(DType::f64, Combine::max, Order::any, 37, columns);
 }
 
+TEST(CpuReduce, LargeMatricesByRows) {
+  for (const int64_t columns : {700, 2048, 2500}) {
+    for (const int64_t n : {100, 256, 515}) {
+      Case c(static_cast<uint64_t>(n));
+      const Value x = c.smooth_input(DType::f32, n * columns), a = c.smooth_input(DType::f32, n), out = c.output(DType::f32, columns),
+                  product = c.output(DType::f32, columns), index = c.output(DType::i64, columns);
+      const Value j = c.axis(columns), r = c.axis(n, Role::reduce);
+      const Value v = c.b.load(x, c.at(r, columns, j));
+      c.b.store(out, j, c.b.add(c.b.reduce(Combine::sum, Order::blk256, v, r), c.b.f32(1)));
+      const Value q = c.axis(n, Role::reduce), k = c.axis(columns);
+      c.b.store(product, k, c.b.contract(Order::blk256, c.b.load(a, q), c.b.load(x, c.at(q, columns, k)), q));
+      const Value p = c.axis(n, Role::reduce), l = c.axis(columns);
+      const Value w = c.b.load(x, c.at(p, columns, l));
+      const Value top = c.b.reduce(Combine::max, Order::any, w, p), at = c.b.argreduce(Combine::max, w, p);
+      c.b.store(index, l, c.b.where(c.b.lt(top, c.b.f32(1)), at, c.b.i64(-1)));
+      c.check();
+    }
+  }
+}
+
 void check_arg(DType t, Combine combine, int64_t rows, int64_t n, bool first_axis) {
   Case c(static_cast<uint64_t>(n) + 3);
   const Value x = c.input(t, rows * n), out = c.output(DType::i64, rows);
