@@ -1,6 +1,7 @@
 #include "plugins/cpu/compiler/ops_soft.hpp"
 
 #include <bit>
+#include <string>
 
 namespace ost_cpu {
 
@@ -26,7 +27,7 @@ Value* floor(Emit& e, Value* x) {
 }
 
 // Exact product in f64, exact error of the sum, the sum rounded to odd; the last rounding is then the only one.
-Value* fma_f32(Emit& e, Value* x, Value* y, Value* z) {
+Value* fma_f32_body(Emit& e, Value* x, Value* y, Value* z) {
   llvm::Type* wide = e.like(e.b.getDoubleTy(), x);
   llvm::Type* bits = e.like(e.b.getInt64Ty(), x);
   Value* p = e.b.CreateFMul(e.b.CreateFPExt(x, wide), e.b.CreateFPExt(y, wide));
@@ -42,6 +43,24 @@ Value* fma_f32(Emit& e, Value* x, Value* y, Value* z) {
   Value* step = e.b.CreateOr(e.b.CreateAShr(differ, whole(bits, 63)), whole(bits, 1));
   Value* odd = e.b.CreateSelect(e.b.CreateAnd(inexact, even), e.b.CreateAdd(u, step), u);
   return e.b.CreateFPTrunc(e.b.CreateBitCast(odd, wide), x->getType());
+}
+
+// One copy of the body for each width, as a function: expressions have many an fma.
+Value* fma_f32(Emit& e, Value* x, Value* y, Value* z) {
+  return e.by_pieces({x, y, z}, 16, [&](llvm::ArrayRef<Value*> p) -> Value* {
+    llvm::Type* t = p[0]->getType();
+    const std::string name = "fma_f32_" + std::to_string(Emit::lanes(t));
+    llvm::Function* f = e.module.getFunction(name);
+    if (!f) {
+      auto* outer = e.fn;
+      const auto at = e.b.saveIP();
+      f = e.begin(name, {t, t, t}, t, false);
+      e.b.CreateRet(fma_f32_body(e, f->getArg(0), f->getArg(1), f->getArg(2)));
+      e.fn = outer;
+      e.b.restoreIP(at);
+    }
+    return e.b.CreateCall(f, {p[0], p[1], p[2]});
+  });
 }
 
 // fma in f64 by 128-bit integers: a function of its own, called for each lane.

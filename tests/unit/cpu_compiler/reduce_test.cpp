@@ -87,7 +87,7 @@ TEST(CpuReduce, ArgReductions) {
   for (const DType t : kAllDTypes) {
     if (is_half(t)) continue;
     for (const Combine combine : {Combine::max, Combine::min})
-      for (const int64_t n : {0, 1, 20, 64, 200})
+      for (const int64_t n : {0, 20, 200})
         for (const bool first_axis : {false, true}) check_arg(t, combine, 19, n, first_axis);
   }
 }
@@ -104,7 +104,7 @@ void check_softmax(int64_t rows, int64_t n) {
   c.check();
 }
 TEST(CpuReduce, SoftmaxWithItsMaximumAsASecondResult) {
-  for (const int64_t n : {1, 10, 64, 100, 1023}) check_softmax(7, n);
+  for (const int64_t n : {1, 10, 64, 1023}) check_softmax(7, n);
 }
 
 TEST(CpuReduce, SeveralOverOneAxisShareALoop) {
