@@ -22,14 +22,22 @@ std::string quotable(std::string_view s) {
 
 std::string Cursor::found() const {
   switch (value_->kind()) {
-    case json::kind::null: return "null";
-    case json::kind::bool_: return value_->get_bool() ? "true" : "false";
-    case json::kind::int64: return fmt::format("the number {}", value_->get_int64());
-    case json::kind::uint64: return fmt::format("the number {}", value_->get_uint64());
-    case json::kind::double_: return "a floating point number";
-    case json::kind::string: return fmt::format("the string '{}'", quotable(view(value_->get_string())));
-    case json::kind::array: return "an array";
-    case json::kind::object: return "an object";
+    case json::kind::null:
+      return "null";
+    case json::kind::bool_:
+      return value_->get_bool() ? "true" : "false";
+    case json::kind::int64:
+      return fmt::format("the number {}", value_->get_int64());
+    case json::kind::uint64:
+      return fmt::format("the number {}", value_->get_uint64());
+    case json::kind::double_:
+      return "a floating point number";
+    case json::kind::string:
+      return fmt::format("the string '{}'", quotable(view(value_->get_string())));
+    case json::kind::array:
+      return "an array";
+    case json::kind::object:
+      return "an object";
   }
   return "something unknown";
 }
@@ -62,17 +70,20 @@ Result<> Cursor::only(std::span<const std::string_view> known) const {
 Result<std::vector<Cursor>> Cursor::elements(uint64_t max_count) const {
   const json::array* array = value_->if_array();
   if (!array) return bad("found {}, want an array", found());
-  if (array->size() > max_count) return bad("found {} elements, at most {} are allowed", array->size(), max_count);
+  if (array->size() > max_count)
+    return bad("found {} elements, at most {} are allowed", array->size(), max_count);
   std::vector<Cursor> out;
   out.reserve(array->size());
-  for (std::size_t i = 0; i < array->size(); ++i) out.push_back(Cursor((*array)[i], fmt::format("{}/{}", pointer_, i)));
+  for (std::size_t i = 0; i < array->size(); ++i)
+    out.push_back(Cursor((*array)[i], fmt::format("{}/{}", pointer_, i)));
   return out;
 }
 
 Result<std::string> Cursor::string(uint64_t max_size) const {
   const json::string* s = value_->if_string();
   if (!s) return bad("found {}, want a string", found());
-  if (s->size() > max_size) return bad("found a string of {} bytes, at most {} are allowed", s->size(), max_size);
+  if (s->size() > max_size)
+    return bad("found a string of {} bytes, at most {} are allowed", s->size(), max_size);
   if (view(*s).find('\0') != std::string_view::npos) return bad("the string holds a NUL character");
   return std::string(view(*s));
 }
@@ -86,14 +97,15 @@ Result<bool> Cursor::boolean() const {
 Result<int64_t> Cursor::signed_number() const {
   if (value_->is_int64()) {
     const int64_t v = value_->get_int64();
-    if (v > kMaxJsonInt || v < -kMaxJsonInt) return bad("found {}, want a decimal string for |x| > 2^53", found());
+    if (v > kMaxJsonInt || v < -kMaxJsonInt)
+      return bad("found {}, want a decimal string for |x| > 2^53", found());
     return v;
   }
   if (const json::string* s = value_->if_string()) {
     int64_t v = 0;
     const auto [end, error] = std::from_chars(s->data(), s->data() + s->size(), v);
-    if (error == std::errc() && end == s->data() + s->size() && (v > kMaxJsonInt || v < -kMaxJsonInt) &&
-        std::to_string(v) == view(*s))
+    if (error == std::errc() && end == s->data() + s->size() &&
+        (v > kMaxJsonInt || v < -kMaxJsonInt) && std::to_string(v) == view(*s))
       return v;
   }
   return bad("found {}, want an integer", found());
@@ -107,13 +119,15 @@ Result<int64_t> Cursor::integer(int64_t low, int64_t high) const {
 
 Result<uint64_t> Cursor::unsigned_integer(uint64_t high) const {
   OST_TRY_ASSIGN(const int64_t v, signed_number());
-  if (v < 0 || static_cast<uint64_t>(v) > high) return bad("found {}, want an integer in [0, {}]", v, high);
+  if (v < 0 || static_cast<uint64_t>(v) > high)
+    return bad("found {}, want an integer in [0, {}]", v, high);
   return static_cast<uint64_t>(v);
 }
 
 Result<uint32_t> Cursor::index(uint64_t count, std::string_view what) const {
   OST_TRY_ASSIGN(const int64_t v, signed_number());
-  if (v < 0 || static_cast<uint64_t>(v) >= count) return bad("found {} {}, there are {}", what, v, count);
+  if (v < 0 || static_cast<uint64_t>(v) >= count)
+    return bad("found {} {}, there are {}", what, v, count);
   return static_cast<uint32_t>(v);
 }
 
@@ -127,7 +141,9 @@ Result<std::string> Cursor::sha256() const {
 Result<DType> Cursor::dtype() const {
   OST_TRY_ASSIGN(const std::string name, string(kMaxName));
   const auto type = dtype_from_name(name);
-  if (!type) return bad("unknown element type '{}'; known are bool, i8..i64, u8..u64, f16, bf16, f32, f64", quotable(name));
+  if (!type)
+    return bad("unknown element type '{}'; known are bool, i8..i64, u8..u64, f16, bf16, f32, f64",
+               quotable(name));
   return *type;
 }
 

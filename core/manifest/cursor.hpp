@@ -1,5 +1,5 @@
-// Reads typed fields out of a JSON document and says where it was when it found something else: every error starts with
-// the JSON pointer of the value, then what was found and what was wanted.
+// Reads typed fields out of a JSON document and says where it was when it found something else:
+// every error starts with the JSON pointer of the value, then what was found and what was wanted.
 #pragma once
 
 #include <cstdint>
@@ -49,16 +49,18 @@ class Cursor {
   std::string found() const;  // "the string 'abc'", "an array"; for messages
 
  private:
-  Cursor(const json::value& value, std::string pointer) : value_(&value), pointer_(std::move(pointer)) {}
+  Cursor(const json::value& value, std::string pointer)
+      : value_(&value), pointer_(std::move(pointer)) {}
   Result<int64_t> signed_number() const;
 
   const json::value* value_;
   std::string pointer_;
 };
 
-inline constexpr uint64_t kMaxName = 256;     // bytes of a name
-inline constexpr uint64_t kMaxText = 65536;   // bytes of an explanation or an instruction
-inline constexpr uint64_t kMaxExpression = 4096;  // bytes of an expression: also bounds how deep it can nest
+inline constexpr uint64_t kMaxName = 256;    // bytes of a name
+inline constexpr uint64_t kMaxText = 65536;  // bytes of an explanation or an instruction
+inline constexpr uint64_t kMaxExpression =
+    4096;  // bytes of an expression: also bounds how deep it can nest
 inline constexpr uint64_t kMaxRank = 64;
 
 }  // namespace ost::manifest

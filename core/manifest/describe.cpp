@@ -14,7 +14,8 @@ namespace {
 // The variables as the first launch of the kernel binds them: a kernel itself only knows slots.
 std::vector<Var> vars_of(const Program& p, uint32_t kernel) {
   std::vector<Var> out;
-  const auto step = std::ranges::find_if(p.steps, [&](const Step& s) { return s.kind == StepKind::launch && s.kernel == kernel; });
+  const auto step = std::ranges::find_if(
+      p.steps, [&](const Step& s) { return s.kind == StepKind::launch && s.kernel == kernel; });
   if (step != p.steps.end())
     for (const uint32_t v : step->vars) out.push_back(p.vars[v]);
   return out;
@@ -25,7 +26,9 @@ std::string axes_text(const kir::Kernel& kernel, const std::vector<Var>& vars) {
   if (!axes) return "axes ?";
   std::vector<std::string> parts;
   for (const KernelAxis& a : *axes) {
-    const std::string_view role = a.role == kir::Role::reduce ? " reduce" : a.role == kir::Role::carry ? " carry" : "";
+    const std::string_view role = a.role == kir::Role::reduce  ? " reduce"
+                                  : a.role == kir::Role::carry ? " carry"
+                                                               : "";
     parts.push_back(fmt::format("{}{}", a.extent.str(), role));
   }
   return fmt::format("axes [{}]", fmt::join(parts, ", "));
@@ -37,7 +40,8 @@ std::string ops_text(const kir::Kernel& kernel) {
   for (kir::Value v = 0; v < kernel.insts.size(); ++v)
     if (kernel.op(v) >= kir::Op::load) ++counts[kernel.op(v)];
   std::vector<std::pair<kir::Op, int>> sorted(counts.begin(), counts.end());
-  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(sorted,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   for (const auto& [op, n] : sorted) parts.push_back(fmt::format("{} {}", n, kir::info(op).name));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -52,18 +56,24 @@ std::string describe(DType dtype, const Shape& shape, uint32_t device) {
 }
 
 std::string describe(const Literal& literal) {
-  return fmt::format("{} [{}], {} bytes, sha256 {}", name_of(literal.dtype), fmt::join(literal.shape, ", "), literal.bytes.size(),
+  return fmt::format("{} [{}], {} bytes, sha256 {}", name_of(literal.dtype),
+                     fmt::join(literal.shape, ", "), literal.bytes.size(),
                      short_hash(sha256_hex(literal.bytes)));
 }
 
 std::string buffer_label(const Program& p, uint32_t buffer) {
   const BufferDesc& b = p.buffers[buffer];
   switch (b.kind) {
-    case BufferKind::input: return p.inputs[b.slot].name;
-    case BufferKind::output: return p.outputs[b.slot].name;
-    case BufferKind::constant: return p.constants[b.slot].name;
-    case BufferKind::state: return p.states[b.slot].name;
-    case BufferKind::temp: break;
+    case BufferKind::input:
+      return p.inputs[b.slot].name;
+    case BufferKind::output:
+      return p.outputs[b.slot].name;
+    case BufferKind::constant:
+      return p.constants[b.slot].name;
+    case BufferKind::state:
+      return p.states[b.slot].name;
+    case BufferKind::temp:
+      break;
   }
   return fmt::format("temp {}", buffer);
 }
@@ -73,8 +83,8 @@ std::string step_label(const Program& p, uint32_t step, std::span<const std::str
   std::vector<std::string> args, vars;
   for (const uint32_t a : s.args) args.push_back(buffer_label(p, a));
   for (const uint32_t v : s.vars) vars.push_back(p.vars[v].name);
-  return fmt::format("{}({}{}{})", s.kind == StepKind::copy ? "copy" : kernel_names[s.kernel], fmt::join(args, ", "),
-                     vars.empty() ? "" : "; ", fmt::join(vars, ", "));
+  return fmt::format("{}({}{}{})", s.kind == StepKind::copy ? "copy" : kernel_names[s.kernel],
+                     fmt::join(args, ", "), vars.empty() ? "" : "; ", fmt::join(vars, ", "));
 }
 
 std::string step_label(const Program& p, uint32_t step) {
@@ -85,7 +95,8 @@ std::string step_label(const Program& p, uint32_t step) {
 
 std::string kernel_label(const Program& p, uint32_t kernel) {
   const kir::Kernel& k = p.kernels[kernel].kir;
-  return fmt::format("{}; {} parameters; {}", axes_text(k, vars_of(p, kernel)), k.param_count(), ops_text(k));
+  return fmt::format("{}; {} parameters; {}", axes_text(k, vars_of(p, kernel)), k.param_count(),
+                     ops_text(k));
 }
 
 }  // namespace ost::manifest

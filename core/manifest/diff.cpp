@@ -11,19 +11,22 @@ namespace {
 using Named = std::vector<std::pair<std::string, std::string>>;  // name, description; in order
 
 // Items with one name are the same item. Order matters for what is bound by position.
-void compare_named(std::string_view section, const Named& a, const Named& b, std::vector<Difference>& out) {
+void compare_named(std::string_view section, const Named& a, const Named& b,
+                   std::vector<Difference>& out) {
   const std::map<std::string, std::string> in_a(a.begin(), a.end()), in_b(b.begin(), b.end());
   const auto find = [](const auto& map, const std::string& name) -> std::optional<std::string> {
     const auto it = map.find(name);
     return it == map.end() ? std::nullopt : std::optional(it->second);
   };
   for (const auto& [name, text] : a)
-    if (const auto other = find(in_b, name); other != text) out.push_back({std::string(section), name, text, other, {}});
+    if (const auto other = find(in_b, name); other != text)
+      out.push_back({std::string(section), name, text, other, {}});
   for (const auto& [name, text] : b)
     if (!in_a.contains(name)) out.push_back({std::string(section), name, std::nullopt, text, {}});
 }
 
-// Longest common subsequence, after the common ends are cut off; beyond the limit everything between counts as replaced.
+// Longest common subsequence, after the common ends are cut off; beyond the limit everything
+// between counts as replaced.
 struct Edit {
   bool removed;
   std::size_t index;  // in a or b
@@ -40,14 +43,20 @@ std::vector<Edit> edits(const std::vector<std::string>& a, const std::vector<std
     return out;
   }
   std::vector<uint32_t> length((n + 1) * (m + 1), 0);  // of the common subsequence of the rests
-  const auto at = [&](std::size_t i, std::size_t j) -> uint32_t& { return length[i * (m + 1) + j]; };
+  const auto at = [&](std::size_t i, std::size_t j) -> uint32_t& {
+    return length[i * (m + 1) + j];
+  };
   for (std::size_t i = n; i-- > 0;)
     for (std::size_t j = m; j-- > 0;)
-      at(i, j) = a[start + i] == b[start + j] ? at(i + 1, j + 1) + 1 : std::max(at(i + 1, j), at(i, j + 1));
+      at(i, j) = a[start + i] == b[start + j] ? at(i + 1, j + 1) + 1
+                                              : std::max(at(i + 1, j), at(i, j + 1));
   for (std::size_t i = 0, j = 0; i < n || j < m;) {
-    if (i < n && j < m && a[start + i] == b[start + j]) ++i, ++j;
-    else if (j == m || (i < n && at(i + 1, j) >= at(i, j + 1))) out.push_back({true, start + i++});
-    else out.push_back({false, start + j++});
+    if (i < n && j < m && a[start + i] == b[start + j])
+      ++i, ++j;
+    else if (j == m || (i < n && at(i + 1, j) >= at(i, j + 1)))
+      out.push_back({true, start + i++});
+    else
+      out.push_back({false, start + j++});
   }
   return out;
 }
@@ -56,7 +65,9 @@ template <typename T>
 Named signature(const std::vector<T>& list) {
   Named out;
   for (std::size_t i = 0; i < list.size(); ++i)
-    out.emplace_back(list[i].name, fmt::format("{}, position {}", describe(list[i].dtype, list[i].shape, list[i].device), i));
+    out.emplace_back(
+        list[i].name,
+        fmt::format("{}, position {}", describe(list[i].dtype, list[i].shape, list[i].device), i));
   return out;
 }
 
@@ -75,7 +86,8 @@ void compare_signature(const Program& a, const Program& b, std::vector<Differenc
   const auto states = [](const Program& p) {
     Named list = signature(p.states);
     for (std::size_t i = 0; i < list.size(); ++i)
-      list[i].second += p.states[i].initial ? ", starts as " + describe(*p.states[i].initial) : ", starts as zeros";
+      list[i].second += p.states[i].initial ? ", starts as " + describe(*p.states[i].initial)
+                                            : ", starts as zeros";
     return list;
   };
   const auto constants = [](const Program& p) {
@@ -91,11 +103,13 @@ void compare_signature(const Program& a, const Program& b, std::vector<Differenc
 }
 
 std::string kernel_text(const Program& p, uint32_t k) {
-  return fmt::format("{} instructions, id {}; {}", p.kernels[k].kir.insts.size(), short_hash(kir::hash_of(p.kernels[k].kir)), kernel_label(p, k));
+  return fmt::format("{} instructions, id {}; {}", p.kernels[k].kir.insts.size(),
+                     short_hash(kir::hash_of(p.kernels[k].kir)), kernel_label(p, k));
 }
 
-// For each kernel of b its partner in a, or kNoIndex: equal hashes are equal kernels, then equal names are versions of
-// one kernel, and what is left is paired in order if there is as much of it on both sides.
+// For each kernel of b its partner in a, or kNoIndex: equal hashes are equal kernels, then equal
+// names are versions of one kernel, and what is left is paired in order if there is as much of it
+// on both sides.
 std::vector<uint32_t> partners(const Program& a, const Program& b) {
   std::vector<uint32_t> of_b(b.kernels.size(), kNoIndex);
   std::vector<char> taken(a.kernels.size(), 0);
@@ -122,7 +136,8 @@ std::vector<uint32_t> partners(const Program& a, const Program& b) {
   return of_b;
 }
 
-void compare_kernels(const Program& a, const Program& b, const std::vector<uint32_t>& of_b, std::vector<Difference>& out) {
+void compare_kernels(const Program& a, const Program& b, const std::vector<uint32_t>& of_b,
+                     std::vector<Difference>& out) {
   for (uint32_t i = 0; i < a.kernels.size(); ++i)
     if (std::ranges::find(of_b, i) == of_b.end())
       out.push_back({"kernel", a.kernels[i].name, kernel_text(a, i), std::nullopt, {}});
@@ -135,17 +150,22 @@ void compare_kernels(const Program& a, const Program& b, const std::vector<uint3
     const KernelDesc& old = a.kernels[of_b[i]];
     const std::string renamed = old.name == name ? "" : fmt::format("named {}; ", name);
     if (old.kir == b.kernels[i].kir) {
-      if (!renamed.empty()) out.push_back({"kernel", old.name, kernel_text(a, of_b[i]), renamed + "otherwise equal", {}});
+      if (!renamed.empty())
+        out.push_back(
+            {"kernel", old.name, kernel_text(a, of_b[i]), renamed + "otherwise equal", {}});
       continue;
     }
     const auto old_lines = kir::to_lines(old.kir), new_lines = kir::to_lines(b.kernels[i].kir);
     std::vector<std::string> lines;
-    for (const Edit& e : edits(old_lines, new_lines)) lines.push_back(e.removed ? "- " + old_lines[e.index] : "+ " + new_lines[e.index]);
-    out.push_back({"kernel", old.name, kernel_text(a, of_b[i]), renamed + kernel_text(b, i), std::move(lines)});
+    for (const Edit& e : edits(old_lines, new_lines))
+      lines.push_back(e.removed ? "- " + old_lines[e.index] : "+ " + new_lines[e.index]);
+    out.push_back({"kernel", old.name, kernel_text(a, of_b[i]), renamed + kernel_text(b, i),
+                   std::move(lines)});
   }
 }
 
-// A step is what it does, to what, where and after what; a kernel that has a partner goes by its partner's name.
+// A step is what it does, to what, where and after what; a kernel that has a partner goes by its
+// partner's name.
 std::vector<std::string> step_lines(const Program& p, const std::vector<std::string>& kernels) {
   std::vector<std::string> lines;
   for (uint32_t s = 0; s < p.steps.size(); ++s) {
@@ -157,15 +177,19 @@ std::vector<std::string> step_lines(const Program& p, const std::vector<std::str
   return lines;
 }
 
-void compare_steps(const Program& a, const Program& b, const std::vector<uint32_t>& of_b, std::vector<Difference>& out) {
+void compare_steps(const Program& a, const Program& b, const std::vector<uint32_t>& of_b,
+                   std::vector<Difference>& out) {
   std::vector<std::string> names_a, names_b;
   for (const KernelDesc& k : a.kernels) names_a.push_back(k.name);
-  for (std::size_t i = 0; i < b.kernels.size(); ++i) names_b.push_back(of_b[i] == kNoIndex ? b.kernels[i].name : names_a[of_b[i]]);
+  for (std::size_t i = 0; i < b.kernels.size(); ++i)
+    names_b.push_back(of_b[i] == kNoIndex ? b.kernels[i].name : names_a[of_b[i]]);
   const auto old_steps = step_lines(a, names_a), new_steps = step_lines(b, names_b);
   for (const Edit& e : edits(old_steps, new_steps)) {
     const std::string name = fmt::format("{}", e.index);
-    if (e.removed) out.push_back({"step", name, old_steps[e.index], std::nullopt, {}});
-    else out.push_back({"step", name, std::nullopt, new_steps[e.index], {}});
+    if (e.removed)
+      out.push_back({"step", name, old_steps[e.index], std::nullopt, {}});
+    else
+      out.push_back({"step", name, std::nullopt, new_steps[e.index], {}});
   }
 }
 
@@ -173,15 +197,19 @@ void compare_steps(const Program& a, const Program& b, const std::vector<uint32_
 
 std::vector<Difference> diff(const Program& a, const Program& b) {
   std::vector<Difference> out;
-  const auto mode = [](const Program& p) -> std::string { return p.numerics == kir::Numerics::strict ? "strict" : "fast"; };
+  const auto mode = [](const Program& p) -> std::string {
+    return p.numerics == kir::Numerics::strict ? "strict" : "fast";
+  };
   if (a.numerics != b.numerics) out.push_back({"numerics", "mode", mode(a), mode(b), {}});
   if (a.device_count != b.device_count)
-    out.push_back({"devices", "count", std::to_string(a.device_count), std::to_string(b.device_count), {}});
+    out.push_back(
+        {"devices", "count", std::to_string(a.device_count), std::to_string(b.device_count), {}});
   compare_signature(a, b, out);
   const auto arenas = [](const Program& p) {
     Named list;
     for (std::size_t i = 0; i < p.arenas.size(); ++i)
-      list.emplace_back(std::to_string(i), fmt::format("{} bytes on device {}", p.arenas[i].bytes, p.arenas[i].device));
+      list.emplace_back(std::to_string(i), fmt::format("{} bytes on device {}", p.arenas[i].bytes,
+                                                       p.arenas[i].device));
     return list;
   };
   compare_named("arena", arenas(a), arenas(b), out);
@@ -190,7 +218,8 @@ std::vector<Difference> diff(const Program& a, const Program& b) {
   compare_steps(a, b, of_b, out);
   const auto guards = [](const Program& p) {
     Named list;
-    for (const Guard& g : p.guards) list.emplace_back(fmt::format("{} <= {}", g.low.str(), g.high.str()), g.why);
+    for (const Guard& g : p.guards)
+      list.emplace_back(fmt::format("{} <= {}", g.low.str(), g.high.str()), g.why);
     return list;
   };
   compare_named("guard", guards(a), guards(b), out);

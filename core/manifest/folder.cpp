@@ -20,7 +20,8 @@ std::string reason(int error) {
 }
 
 ost_status_t status_of(int error) {
-  return error == ENOENT || error == ENOTDIR ? ost_status_t{OST_NOT_FOUND} : ost_status_t{OST_IO_ERROR};
+  return error == ENOENT || error == ENOTDIR ? ost_status_t{OST_NOT_FOUND}
+                                             : ost_status_t{OST_IO_ERROR};
 }
 
 std::unexpected<Error> os_error(std::string_view path, std::string_view action, int error) {
@@ -65,13 +66,16 @@ Result<> check_relative_path(std::string_view path) {
   const auto refuse = [&](std::string_view why) {
     std::string shown;
     for (const char c : path.substr(0, 80)) shown += (c >= ' ' && c < 0x7f) ? c : '?';
-    return fail(OST_INVALID_ARGUMENT, "the path '{}' {}; paths are relative and stay in the manifest's folder", shown, why);
+    return fail(OST_INVALID_ARGUMENT,
+                "the path '{}' {}; paths are relative and stay in the manifest's folder", shown,
+                why);
   };
   if (path.empty()) return refuse("is empty");
   if (path.size() > 1024) return refuse("is longer than 1024 bytes");
   for (const char c : path) {
     if (c == '\\') return refuse("holds a backslash");
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) return refuse("holds a control character");
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
+      return refuse("holds a control character");
   }
   if (path.front() == '/') return refuse("is absolute");
   if (path.size() > 1 && path[1] == ':') return refuse("starts with a drive");
@@ -85,7 +89,7 @@ Result<> check_relative_path(std::string_view path) {
   return {};
 }
 
-// --- File ------------------------------------------------------------------------------------------------------------
+// --- File
 
 File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
 File& File::operator=(File&& other) noexcept {
@@ -99,7 +103,7 @@ File::~File() {
 
 Result<File> File::adopt(int fd, std::string_view path) {
   Descriptor guard(fd);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) != 0) return os_error(path, "cannot stat", errno);
   if (!S_ISREG(info.st_mode)) return fail(OST_INVALID_ARGUMENT, "{}: not a regular file", path);
   return File(guard.release(), static_cast<uint64_t>(info.st_size));
@@ -114,8 +118,8 @@ Result<File> File::open(const std::string& path) {
 
 Result<> File::read_at(uint64_t offset, std::span<uint8_t> out) const {
   if (offset > size_ || out.size() > size_ - offset)
-    return fail(OST_DATA_LOSS, "bytes [{}, {}) are wanted, the file has {}: it is truncated", offset, offset + out.size(),
-                size_);
+    return fail(OST_DATA_LOSS, "bytes [{}, {}) are wanted, the file has {}: it is truncated",
+                offset, offset + out.size(), size_);
   while (!out.empty()) {
     const ssize_t n = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
@@ -128,7 +132,9 @@ Result<> File::read_at(uint64_t offset, std::span<uint8_t> out) const {
 }
 
 Result<std::vector<uint8_t>> File::read_all(uint64_t max_bytes) const {
-  if (size_ > max_bytes) return fail(OST_INVALID_ARGUMENT, "the file has {} bytes, at most {} are read", size_, max_bytes);
+  if (size_ > max_bytes)
+    return fail(OST_INVALID_ARGUMENT, "the file has {} bytes, at most {} are read", size_,
+                max_bytes);
   try {
     std::vector<uint8_t> bytes(size_);
     OST_TRY(read_at(0, bytes));
@@ -138,7 +144,7 @@ Result<std::vector<uint8_t>> File::read_all(uint64_t max_bytes) const {
   }
 }
 
-// --- Folder ----------------------------------------------------------------------------------------------------------
+// --- Folder
 
 Folder::Folder(Folder&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 Folder& Folder::operator=(Folder&& other) noexcept {
@@ -167,9 +173,13 @@ Result<Folder> Folder::parent_of(std::string_view relative, bool make, std::stri
     rest.remove_prefix(slash + 1);
     if (make && ::mkdirat(folder.fd_, part.c_str(), 0777) != 0 && errno != EEXIST)
       return os_error(relative, "cannot make its folder", errno);
-    const int fd = ::openat(folder.fd_, part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR) && ::faccessat(folder.fd_, part.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-      return fail(OST_INVALID_ARGUMENT, "{}: '{}' is no folder or a symbolic link, which is not followed", relative, part);
+    const int fd =
+        ::openat(folder.fd_, part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR) &&
+        ::faccessat(folder.fd_, part.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+      return fail(OST_INVALID_ARGUMENT,
+                  "{}: '{}' is no folder or a symbolic link, which is not followed", relative,
+                  part);
     if (fd < 0) return os_error(relative, "cannot open", errno);
     folder = Folder(fd);
   }
@@ -180,9 +190,11 @@ Result<Folder> Folder::parent_of(std::string_view relative, bool make, std::stri
 Result<File> Folder::open_file(std::string_view relative) const {
   std::string name;
   OST_TRY_ASSIGN(const Folder parent, parent_of(relative, false, name));
-  const int fd = ::openat(parent.fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const int fd =
+      ::openat(parent.fd_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 && errno == ELOOP)
-    return fail(OST_INVALID_ARGUMENT, "{}: a symbolic link, which is not followed; put the file itself there", relative);
+    return fail(OST_INVALID_ARGUMENT,
+                "{}: a symbolic link, which is not followed; put the file itself there", relative);
   if (fd < 0) return os_error(relative, "cannot open", errno);
   return File::adopt(fd, relative);
 }
@@ -193,12 +205,14 @@ bool Folder::exists(std::string_view relative) const {
   return parent && ::faccessat(parent->fd_, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-Result<> Folder::write_file(std::string_view relative, std::span<const std::span<const uint8_t>> pieces) const {
+Result<> Folder::write_file(std::string_view relative,
+                            std::span<const std::span<const uint8_t>> pieces) const {
   static std::atomic<uint64_t> counter;
   std::string name;
   OST_TRY_ASSIGN(const Folder parent, parent_of(relative, true, name));
   const std::string temp = fmt::format(".{}.{}.{}.tmp", name, ::getpid(), counter++);
-  const Descriptor fd(::openat(parent.fd_, temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  const Descriptor fd(::openat(parent.fd_, temp.c_str(),
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (fd.get() < 0) return os_error(relative, "cannot make a temporary file beside it", errno);
   const auto finish = [&]() -> Result<> {
     for (const auto piece : pieces) OST_TRY(write_all(fd.get(), piece, relative));
@@ -211,7 +225,8 @@ Result<> Folder::write_file(std::string_view relative, std::span<const std::span
     ::unlinkat(parent.fd_, temp.c_str(), 0);
     return done;
   }
-  // The rename has to reach the disk too. Some file systems cannot sync a folder; the content is safe by then.
+  // The rename has to reach the disk too. Some file systems cannot sync a folder; the content is
+  // safe by then.
   ::fsync(parent.fd_);
   return {};
 }

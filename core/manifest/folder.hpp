@@ -1,5 +1,6 @@
-// Files of one folder, for documents that strangers sent: a relative path is opened component by component under the
-// folder's descriptor, without following a symbolic link, and must end at a regular file.
+// Files of one folder, for documents that strangers sent: a relative path is opened component by
+// component under the folder's descriptor, without following a symbolic link, and must end at a
+// regular file.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace ost::manifest {
 
-// "a/b.c": not empty, not absolute, no empty, "." or ".." component, no backslash, no NUL or control character, no
-// drive letter, at most 1,024 bytes.
+// "a/b.c": not empty, not absolute, no empty, "." or ".." component, no backslash, no NUL or
+// control character, no drive letter, at most 1,024 bytes.
 Result<> check_relative_path(std::string_view path);
 
 // An open regular file. Reads are positional; the size is the one at opening.
@@ -45,9 +46,10 @@ class Folder {
 
   Result<File> open_file(std::string_view relative) const;
   bool exists(std::string_view relative) const;  // of whatever kind
-  // Temporary file in the target's folder, fsync, rename, fsync of the folder: readers see the old or the new content.
-  // Sub-folders of `relative` are made.
-  Result<> write_file(std::string_view relative, std::span<const std::span<const uint8_t>> pieces) const;
+  // Temporary file in the target's folder, fsync, rename, fsync of the folder: readers see the old
+  // or the new content. Sub-folders of `relative` are made.
+  Result<> write_file(std::string_view relative,
+                      std::span<const std::span<const uint8_t>> pieces) const;
   Result<> write_file(std::string_view relative, std::span<const uint8_t> bytes) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace ost::manifest {
 
-// Tables of variables, inputs, outputs, constants, states, arenas, kernels, steps and groups. With `kir`, the kernels'
-// instructions as well.
+// Tables of variables, inputs, outputs, constants, states, arenas, kernels, steps and groups. With
+// `kir`, the kernels' instructions as well.
 std::string inspect_text(const Document& document, bool kir = false);
 // Graphviz: steps as boxes, an edge for each dependency, dashed lines from inputs and to outputs.
 std::string inspect_dot(const Program& program);

@@ -1,5 +1,5 @@
-// JSON as the manifest uses it: integers, strings, booleans, arrays and objects. Strict on the way in (limits, no
-// duplicate keys, no floating-point numbers), one fixed layout on the way out.
+// JSON as the manifest uses it: integers, strings, booleans, arrays and objects. Strict on the way
+// in (limits, no duplicate keys, no floating-point numbers), one fixed layout on the way out.
 #pragma once
 
 #include <boost/json.hpp>
@@ -22,8 +22,9 @@ struct JsonLimits {
 // Errors name the byte offset and, where one exists already, the JSON pointer.
 Result<json::value> parse_json(std::string_view text, const JsonLimits& limits = {});
 
-// For people and `git diff`: sorted keys, two spaces, a container on one line where it is flat and fits into 100
-// columns; an array under the key "kir" always has one element a line. Ends with a newline.
+// For people and `git diff`: sorted keys, two spaces, a container on one line where it is flat and
+// fits into 100 columns; an array under the key "kir" always has one element a line. Ends with a
+// newline.
 std::string to_pretty(const json::value& value);
 // For hashing: sorted keys, no white space.
 std::string to_canonical(const json::value& value);

@@ -1,4 +1,5 @@
-// Strict parsing: a handler for Boost.JSON's event parser that counts, looks for duplicate keys and knows where it is.
+// Strict parsing: a handler for Boost.JSON's event parser that counts, looks for duplicate keys and
+// knows where it is.
 #include <boost/json/basic_parser_impl.hpp>
 #include <set>
 #include <vector>
@@ -46,7 +47,9 @@ struct Handler {
     return false;
   }
   // Each value passes here after it is complete (scalars) or before it starts (containers).
-  bool count(Code& ec) { return ++values <= max_values || stop(ec, fmt::format("more than {} values", max_values)); }
+  bool count(Code& ec) {
+    return ++values <= max_values || stop(ec, fmt::format("more than {} values", max_values));
+  }
   void ended() {
     if (!frames.empty() && !frames.back().object) ++frames.back().index;
   }
@@ -86,7 +89,8 @@ struct Handler {
     Frame& frame = frames.back();
     frame.key = std::move(key);
     key.clear();
-    if (!frame.keys.insert(frame.key).second) return stop(ec, "this key occurs twice in one object");
+    if (!frame.keys.insert(frame.key).second)
+      return stop(ec, "this key occurs twice in one object");
     return true;
   }
   bool on_string_part(View s, std::size_t, Code&) {
@@ -110,8 +114,10 @@ struct Handler {
     return count(ec);
   }
   bool on_double(double, View, Code& ec) {
-    return stop(ec, "a number with a fraction, an exponent or more than 64 bits; numbers here are integers, and floating "
-                    "point values are bit strings");
+    return stop(ec,
+                "a number with a fraction, an exponent or more than 64 bits; numbers here are "
+                "integers, and floating "
+                "point values are bit strings");
   }
   bool on_bool(bool b, Code& ec) {
     stack.push_bool(b);
@@ -131,7 +137,8 @@ struct Handler {
 
 Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.max_bytes)
-    return fail(OST_INVALID_ARGUMENT, "{} bytes of JSON, at most {} are read", text.size(), limits.max_bytes);
+    return fail(OST_INVALID_ARGUMENT, "{} bytes of JSON, at most {} are read", text.size(),
+                limits.max_bytes);
   json::parse_options options;
   options.max_depth = limits.max_depth;
   try {
@@ -145,13 +152,18 @@ Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) 
     if (!handler.problem.empty())
       return fail(OST_DATA_LOSS, "{}{}{}, near byte {}", pointer, sep, handler.problem, at);
     if (ec == json::error::incomplete)
-      return fail(OST_DATA_LOSS, "{}{}the JSON text ends too early, at byte {}: the file is truncated", pointer, sep, at);
+      return fail(OST_DATA_LOSS,
+                  "{}{}the JSON text ends too early, at byte {}: the file is truncated", pointer,
+                  sep, at);
     if (ec == json::error::too_deep)
-      return fail(OST_DATA_LOSS, "{}{}nested deeper than {} levels, at byte {}", pointer, sep, limits.max_depth, at);
-    if (ec) return fail(OST_DATA_LOSS, "{}{}not JSON at byte {}: {}", pointer, sep, at, ec.message());
+      return fail(OST_DATA_LOSS, "{}{}nested deeper than {} levels, at byte {}", pointer, sep,
+                  limits.max_depth, at);
+    if (ec)
+      return fail(OST_DATA_LOSS, "{}{}not JSON at byte {}: {}", pointer, sep, at, ec.message());
     const auto rest = text.find_first_not_of(" \t\r\n", at);
     if (rest != std::string_view::npos)
-      return fail(OST_DATA_LOSS, "not JSON at byte {}: something follows the end of the document", rest);
+      return fail(OST_DATA_LOSS, "not JSON at byte {}: something follows the end of the document",
+                  rest);
     return handler.stack.release();
   } catch (const std::exception& e) {
     return fail(OST_OUT_OF_MEMORY, "JSON of {} bytes cannot be read: {}", text.size(), e.what());
@@ -161,9 +173,12 @@ Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) 
 std::string pointer_token(std::string_view key) {
   std::string out;
   for (const char c : key) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// The one layout of a manifest's text. Depth is bounded: what is printed was built by us or passed the parser's limit.
+// The one layout of a manifest's text. Depth is bounded: what is printed was built by us or passed
+// the parser's limit.
 #include <algorithm>
 #include <vector>
 
@@ -65,7 +66,8 @@ struct Printer {
 
   // `column` is where the value starts on its line.
   void print(const json::value& value, int depth, std::size_t column, bool broken) {
-    const bool empty = (value.is_array() && value.get_array().empty()) || (value.is_object() && value.get_object().empty());
+    const bool empty = (value.is_array() && value.get_array().empty()) ||
+                       (value.is_object() && value.get_object().empty());
     if (empty || is_scalar(value) || (!broken && is_flat(value))) {
       std::string line;
       inline_text(value, " ", line);
@@ -74,8 +76,10 @@ struct Printer {
         return;
       }
     }
-    if (const auto* object = value.if_object()) print_object(*object, depth);
-    else print_array(value.get_array(), depth);
+    if (const auto* object = value.if_object())
+      print_object(*object, depth);
+    else
+      print_array(value.get_array(), depth);
   }
 
   void print_object(const json::object& object, int depth) {

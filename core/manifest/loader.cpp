@@ -11,9 +11,10 @@ namespace {
 constexpr uint64_t kMaxList = 1u << 20;  // elements of any list; the JSON parser limits the sum
 constexpr uint32_t kMaxDevices = 64;
 
-constexpr std::string_view kTopFields[] = {"format", "version", "requires", "numerics", "program_id", "provenance",
-                                           "devices", "vars", "guards", "inputs", "outputs", "states", "constants",
-                                           "arenas", "buffers", "kernels", "steps", "groups", "tests"};
+constexpr std::string_view kTopFields[] = {
+    "format",  "version", "requires", "numerics", "program_id", "provenance", "devices",
+    "vars",    "guards",  "inputs",   "outputs",  "states",     "constants",  "arenas",
+    "buffers", "kernels", "steps",    "groups",   "tests"};
 
 }  // namespace
 
@@ -39,14 +40,15 @@ Result<Document> Loader::load() {
   return std::move(document_);
 }
 
-// --- helpers ---------------------------------------------------------------------------------------------------------
+// --- helpers
 
 Result<> Loader::only(const Cursor& at, std::span<const std::string_view> known) const {
   if (newer_minor_) return {};
   return at.only(known);
 }
 
-Result<std::vector<Cursor>> Loader::list(std::string_view key, std::span<const std::string_view> known) const {
+Result<std::vector<Cursor>> Loader::list(std::string_view key,
+                                         std::span<const std::string_view> known) const {
   OST_TRY_ASSIGN(const Cursor at, root_.at(key));
   OST_TRY_ASSIGN(auto items, at.elements(kMaxList));
   for (const Cursor& item : items) OST_TRY(only(item, known));
@@ -76,21 +78,26 @@ Result<> Loader::signature(const Cursor& at, T& out) const {
   return {};
 }
 
-// --- header ----------------------------------------------------------------------------------------------------------
+// --- header
 
 Result<> Loader::header() {
   OST_TRY_ASSIGN(const Cursor format, root_.at("format"));
   OST_TRY_ASSIGN(const std::string format_name, format.string(kMaxName));
-  if (format_name != "ostinato") return format.bad("found {}, want 'ostinato': not a manifest of this project", format.found());
+  if (format_name != "ostinato")
+    return format.bad("found {}, want 'ostinato': not a manifest of this project", format.found());
 
   OST_TRY_ASSIGN(const Cursor version, root_.at("version"));
   OST_TRY_ASSIGN(const auto numbers, version.elements(2));
-  if (numbers.size() != 2) return version.bad("found {} numbers, want [major, minor]", numbers.size());
+  if (numbers.size() != 2)
+    return version.bad("found {} numbers, want [major, minor]", numbers.size());
   OST_TRY_ASSIGN(const int64_t major, numbers[0].integer(0, UINT32_MAX));
   OST_TRY_ASSIGN(const int64_t minor, numbers[1].integer(0, UINT32_MAX));
   if (major != kVersionMajor)
-    return fail(OST_INCOMPATIBLE, "/version: the manifest has format {}.{}, this library reads {}.x; use the library that "
-                "wrote it or a newer one", major, minor, kVersionMajor);
+    return fail(
+        OST_INCOMPATIBLE,
+        "/version: the manifest has format {}.{}, this library reads {}.x; use the library that "
+        "wrote it or a newer one",
+        major, minor, kVersionMajor);
   newer_minor_ = minor > kVersionMinor;
 
   OST_TRY_ASSIGN(const Cursor requires_at, root_.at("requires"));
@@ -98,13 +105,16 @@ Result<> Loader::header() {
   for (const Cursor& f : features) {
     OST_TRY_ASSIGN(const std::string feature, f.string(kMaxName));
     if (feature != "kir-1")
-      return fail(OST_INCOMPATIBLE, "{}: the manifest needs a reader that knows '{}', this one knows kir-1; use a newer library",
+      return fail(OST_INCOMPATIBLE,
+                  "{}: the manifest needs a reader that knows '{}', this one knows kir-1; use a "
+                  "newer library",
                   f.pointer(), feature);
   }
 
   OST_TRY_ASSIGN(const Cursor numerics, root_.at("numerics"));
   OST_TRY_ASSIGN(const std::string mode, numerics.string(kMaxName));
-  if (mode != "strict" && mode != "fast") return numerics.bad("found {}, want 'strict' or 'fast'", numerics.found());
+  if (mode != "strict" && mode != "fast")
+    return numerics.bad("found {}, want 'strict' or 'fast'", numerics.found());
   document_.program.numerics = mode == "strict" ? kir::Numerics::strict : kir::Numerics::fast;
 
   OST_TRY_ASSIGN(const Cursor devices_at, root_.at("devices"));
@@ -121,12 +131,16 @@ Result<> Loader::identity() const {
   OST_TRY_ASSIGN(const std::string recorded, recorded_at.sha256());
   const std::string actual = id_of(root_.value().get_object());
   if (actual != recorded)
-    return fail(OST_DATA_LOSS, "/program_id: {} was recorded, the content gives {}: the manifest was edited or damaged after "
-                "it was saved", recorded, actual);
+    return fail(OST_DATA_LOSS,
+                "/program_id: {} was recorded, the content gives {}: the manifest was edited or "
+                "damaged after "
+                "it was saved",
+                recorded, actual);
   return {};
 }
 
-// What each logical device needs follows from the program; a manifest that says otherwise is not what it seems.
+// What each logical device needs follows from the program; a manifest that says otherwise is not
+// what it seems.
 Result<> Loader::devices() const {
   static constexpr std::string_view kFields[] = {"needs"};
   OST_TRY_ASSIGN(const auto items, list("devices", kFields));
@@ -140,7 +154,8 @@ Result<> Loader::devices() const {
     }
     const auto wanted = needs_of(document_.program, d);
     if (!newer_minor_ && !std::ranges::equal(found, wanted))
-      return needs.bad("found [{}], the program needs [{}]", fmt::join(found, ", "), fmt::join(wanted, ", "));
+      return needs.bad("found [{}], the program needs [{}]", fmt::join(found, ", "),
+                       fmt::join(wanted, ", "));
   }
   return {};
 }
@@ -176,7 +191,7 @@ Result<> Loader::guards() {
   return {};
 }
 
-// --- signature -------------------------------------------------------------------------------------------------------
+// --- signature
 
 Result<> Loader::inputs() {
   static constexpr std::string_view kFields[] = {"name", "dtype", "shape", "device", "written"};
@@ -222,76 +237,12 @@ Result<> Loader::states() {
   return {};
 }
 
-Result<> Loader::constants() {
-  std::vector<std::string_view> fields = kDataFields;
-  fields.push_back("name");
-  OST_TRY_ASSIGN(const auto items, list("constants", fields));
-  for (const Cursor& at : items) {
-    ConstantDesc constant;
-    OST_TRY_ASSIGN(constant.name, name(at));
-    Place place;
-    OST_TRY_ASSIGN(constant.data, data_.literal(at, &place));
-    constant.file = std::move(place.file);
-    constant.tensor = std::move(place.tensor);
-    document_.program.constants.push_back(std::move(constant));
-  }
-  return {};
-}
-
-// --- beside the program ----------------------------------------------------------------------------------------------
-
-Result<> Loader::tests() {
-  static constexpr std::string_view kFields[] = {"vars", "inputs", "outputs"};
-  OST_TRY_ASSIGN(const auto section, root_.find("tests"));
-  if (!section) return {};
-  OST_TRY_ASSIGN(const auto items, list("tests", kFields));
-  const auto literals = [&](const Cursor& at, std::string_view key, std::size_t wanted,
-                            std::vector<LiteralPtr>& out) -> Result<> {
-    OST_TRY_ASSIGN(const Cursor field, at.at(key));
-    OST_TRY_ASSIGN(const auto elements, field.elements(kMaxList));
-    if (elements.size() != wanted) return field.bad("found {} {}, the program has {}", elements.size(), key, wanted);
-    for (const Cursor& e : elements) {
-      OST_TRY(only(e, kDataFields));
-      OST_TRY_ASSIGN(LiteralPtr data, data_.literal(e, nullptr));
-      out.push_back(std::move(data));
-    }
-    return {};
-  };
-  const Program& program = document_.program;
-  for (const Cursor& at : items) {
-    TestVector test;
-    OST_TRY_ASSIGN(const Cursor values, at.at("vars"));
-    std::vector<std::string_view> known;
-    for (const Var& v : program.vars) known.push_back(v.name);
-    OST_TRY(values.only(known));
-    for (const Var& v : program.vars) {
-      OST_TRY_ASSIGN(const Cursor value, values.at(v.name));
-      OST_TRY_ASSIGN(test.vars[v.name], value.integer(v.min, v.max));
-    }
-    OST_TRY(literals(at, "inputs", program.inputs.size(), test.inputs));
-    OST_TRY(literals(at, "outputs", program.outputs.size(), test.outputs));
-    document_.tests.push_back(std::move(test));
-  }
-  return {};
-}
-
-Result<> Loader::provenance() {
-  OST_TRY_ASSIGN(const auto at, root_.find("provenance"));
-  if (!at) return {};
-  if (!at->value().is_object()) return at->bad("found {}, want an object of strings", at->found());
-  for (const auto& m : at->value().get_object()) {
-    const std::string key(m.key());
-    OST_TRY_ASSIGN(const Cursor field, at->at(key));
-    OST_TRY_ASSIGN(document_.provenance[key], field.string(kMaxText));
-  }
-  return {};
-}
-
-// --- entry points ----------------------------------------------------------------------------------------------------
+// --- entry points
 
 namespace {
 
-Result<Document> load_text(std::string_view text, const Folder* folder, const LoadOptions& options) {
+Result<Document> load_text(std::string_view text, const Folder* folder,
+                           const LoadOptions& options) {
   OST_TRY_ASSIGN(const json::value value, parse_json(text, options.json));
   DataSource data(folder, options.max_data_bytes);
   try {
@@ -313,10 +264,13 @@ Result<Document> load_file(const std::string& path, const LoadOptions& options) 
 
 Result<Document> load(const std::string& path, const LoadOptions& options) {
   auto document = load_file(path, options);
-  if (!document && !document.error().message.starts_with(path)) return std::unexpected(document.error().in(path));
+  if (!document && !document.error().message.starts_with(path))
+    return std::unexpected(document.error().in(path));
   return document;
 }
 
-Result<Document> from_text(std::string_view text, const LoadOptions& options) { return load_text(text, nullptr, options); }
+Result<Document> from_text(std::string_view text, const LoadOptions& options) {
+  return load_text(text, nullptr, options);
+}
 
 }  // namespace ost::manifest

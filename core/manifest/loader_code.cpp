@@ -12,14 +12,15 @@ namespace {
 constexpr uint64_t kMaxList = 1u << 20;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 62;
 
-constexpr std::array<std::pair<std::string_view, BufferKind>, 5> kKinds = {{{"input", BufferKind::input},
-                                                                            {"output", BufferKind::output},
-                                                                            {"constant", BufferKind::constant},
-                                                                            {"state", BufferKind::state},
-                                                                            {"temp", BufferKind::temp}}};
+constexpr std::array<std::pair<std::string_view, BufferKind>, 5> kKinds = {
+    {{"input", BufferKind::input},
+     {"output", BufferKind::output},
+     {"constant", BufferKind::constant},
+     {"state", BufferKind::state},
+     {"temp", BufferKind::temp}}};
 
-// kir::from_text counts lines from 1 and says "kir text, line 8: ..."; a pointer counts them from 0. Without a line the
-// error is about the header.
+// kir::from_text counts lines from 1 and says "kir text, line 8: ..."; a pointer counts them from
+// 0. Without a line the error is about the header.
 std::optional<std::pair<uint64_t, std::string>> line_of(const std::string& message) {
   constexpr std::string_view kHeader = "kir text: ";
   if (message.starts_with(kHeader)) return std::pair(uint64_t{0}, message.substr(kHeader.size()));
@@ -34,7 +35,8 @@ std::optional<std::pair<uint64_t, std::string>> line_of(const std::string& messa
 
 }  // namespace
 
-Result<std::vector<uint32_t>> Loader::index_list(const Cursor& at, uint64_t count, std::string_view what) const {
+Result<std::vector<uint32_t>> Loader::index_list(const Cursor& at, uint64_t count,
+                                                 std::string_view what) const {
   OST_TRY_ASSIGN(const auto items, at.elements(kMaxList));
   std::vector<uint32_t> out;
   out.reserve(items.size());
@@ -59,14 +61,17 @@ Result<> Loader::arenas() {
 }
 
 Result<> Loader::buffers() {
-  static constexpr std::string_view kFields[] = {"kind", "device", "dtype", "elements", "slot", "arena", "offset"};
+  static constexpr std::string_view kFields[] = {"kind", "device", "dtype", "elements",
+                                                 "slot", "arena",  "offset"};
   OST_TRY_ASSIGN(const auto items, list("buffers", kFields));
   for (const Cursor& at : items) {
     BufferDesc buffer;
     OST_TRY_ASSIGN(const Cursor kind_at, at.at("kind"));
     OST_TRY_ASSIGN(const std::string kind, kind_at.string(kMaxName));
-    const auto* known = std::ranges::find(kKinds, kind, &std::pair<std::string_view, BufferKind>::first);
-    if (known == kKinds.end()) return kind_at.bad("found {}, want input, output, constant, state or temp", kind_at.found());
+    const auto* known =
+        std::ranges::find(kKinds, kind, &std::pair<std::string_view, BufferKind>::first);
+    if (known == kKinds.end())
+      return kind_at.bad("found {}, want input, output, constant, state or temp", kind_at.found());
     buffer.kind = known->second;
     OST_TRY_ASSIGN(buffer.device, device(at));
     OST_TRY_ASSIGN(const Cursor dtype, at.at("dtype"));
@@ -98,7 +103,8 @@ Result<> Loader::kernels() {
     std::string text;
     for (const Cursor& line : lines) {
       OST_TRY_ASSIGN(const std::string instruction, line.string(kMaxText));
-      if (instruction.find('\n') != std::string::npos) return line.bad("a line break within an instruction");
+      if (instruction.find('\n') != std::string::npos)
+        return line.bad("a line break within an instruction");
       text += instruction + '\n';
     }
     auto kir = kir::from_text(text);
@@ -114,17 +120,20 @@ Result<> Loader::kernels() {
     OST_TRY_ASSIGN(const Cursor id_at, at.at("id"));
     OST_TRY_ASSIGN(const std::string recorded, id_at.sha256());
     if (const std::string actual = kir::hash_of(kernel.kir); actual != recorded)
-      return fail(OST_DATA_LOSS, "{}: {} was recorded, the instructions give {}: the kernel was edited", id_at.pointer(),
-                  recorded, actual);
+      return fail(OST_DATA_LOSS,
+                  "{}: {} was recorded, the instructions give {}: the kernel was edited",
+                  id_at.pointer(), recorded, actual);
     OST_TRY(kernel_variants(at, kernel));
     document_.program.kernels.push_back(std::move(kernel));
   }
   return {};
 }
 
-// Variants are listed always; their images are read only for a caller that trusts the manifest's author.
+// Variants are listed always; their images are read only for a caller that trusts the manifest's
+// author.
 Result<> Loader::kernel_variants(const Cursor& at, KernelDesc& kernel) {
-  static constexpr std::string_view kFields[] = {"driver", "target", "compiler_key", "sha256", "bytes", "file"};
+  static constexpr std::string_view kFields[] = {"driver", "target", "compiler_key",
+                                                 "sha256", "bytes",  "file"};
   OST_TRY_ASSIGN(const auto section, at.find("variants"));
   if (!section) return {};
   OST_TRY_ASSIGN(const auto items, section->elements(kMaxName));
@@ -171,14 +180,16 @@ Result<> Loader::steps() {
     Step step;
     OST_TRY_ASSIGN(const Cursor op_at, at.at("op"));
     OST_TRY_ASSIGN(const std::string op, op_at.string(kMaxName));
-    if (op != "launch" && op != "copy") return op_at.bad("found {}, want 'launch' or 'copy'", op_at.found());
+    if (op != "launch" && op != "copy")
+      return op_at.bad("found {}, want 'launch' or 'copy'", op_at.found());
     step.kind = op == "launch" ? StepKind::launch : StepKind::copy;
     OST_TRY_ASSIGN(step.device, device(at));
     OST_TRY_ASSIGN(const Cursor args, at.at("args"));
     OST_TRY_ASSIGN(step.args, index_list(args, program.buffers.size(), "buffer"));
     OST_TRY_ASSIGN(const Cursor after, at.at("after"));
     OST_TRY_ASSIGN(step.after, index_list(after, program.steps.size(), "earlier step"));
-    for (const uint32_t before : step.after) step.level = std::max(step.level, program.steps[before].level + 1);
+    for (const uint32_t before : step.after)
+      step.level = std::max(step.level, program.steps[before].level + 1);
     if (step.kind == StepKind::launch) {
       OST_TRY_ASSIGN(step.kernel, kernel_named(at));
     }
@@ -198,7 +209,8 @@ Result<> Loader::steps() {
 }
 
 Result<> Loader::groups() {
-  static constexpr std::string_view kFields[] = {"ops", "kernel", "step", "why", "ended", "bytes_saved"};
+  static constexpr std::string_view kFields[] = {"ops", "kernel", "step",
+                                                 "why", "ended",  "bytes_saved"};
   OST_TRY_ASSIGN(const auto items, list("groups", kFields));
   for (const Cursor& at : items) {
     Group group;

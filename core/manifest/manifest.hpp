@@ -1,8 +1,10 @@
-// The manifest: a Program as canonical, readable JSON with its data beside it (docs/manifest.md is normative).
+// The manifest: a Program as canonical, readable JSON with its data beside it (docs/manifest.md is
+// normative).
 //
 //   NAME.ost.json      the program; written last
-//   NAME.safetensors   constants, initial states and test data of more than SaveOptions::inline_bytes
-//   NAME.images/*.img  compiled kernels, one file each, named by sha256, so that a driver can map them
+//   NAME.safetensors   constants, initial states and test data of more than
+//   SaveOptions::inline_bytes NAME.images/*.img  compiled kernels, one file each, named by sha256,
+//   so that a driver can map them
 #pragma once
 
 #include <map>
@@ -38,25 +40,28 @@ struct SaveOptions {
   bool images = true;            // write the variants that have an image
 };
 
-// The three steps of saving, each usable alone. save() creates or replaces files, atomically each, the manifest last;
-// a constant whose `file` exists beside the manifest and holds the same bytes is referred to, not copied.
+// The three steps of saving, each usable alone. save() creates or replaces files, atomically each,
+// the manifest last; a constant whose `file` exists beside the manifest and holds the same bytes is
+// referred to, not copied.
 Result<> save(const Document& document, const std::string& path, const SaveOptions& options = {});
 
 // The text with all data inline and no images: needs no files.
 Result<std::string> to_text(const Document& document);
 
-// sha256 of the canonical form: what the program computes, and how. It does not depend on where data is kept, on images,
-// tests or provenance.
+// sha256 of the canonical form: what the program computes, and how. It does not depend on where
+// data is kept, on images, tests or provenance.
 Result<std::string> program_id(const Program& program);
 
 struct LoadOptions {
   JsonLimits json;
   uint64_t max_data_bytes = uint64_t{64} << 30;  // constants, states and tests together
-  bool images = false;     // trust: take native code that the manifest's author compiled (still checked by hash)
-  bool check_id = true;    // false: accept an edited manifest (it is verified all the same)
+  bool images =
+      false;  // trust: take native code that the manifest's author compiled (still checked by hash)
+  bool check_id = true;  // false: accept an edited manifest (it is verified all the same)
 };
 
-// Parses, checks, reads the data that it refers to, and verifies. Errors: "digits.ost.json: /kernels/2/kir/7: ...".
+// Parses, checks, reads the data that it refers to, and verifies. Errors: "digits.ost.json:
+// /kernels/2/kir/7: ...".
 Result<Document> load(const std::string& path, const LoadOptions& options = {});
 // The same for a text without files beside it; a reference to one is an error.
 Result<Document> from_text(std::string_view text, const LoadOptions& options = {});

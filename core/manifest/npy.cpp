@@ -21,7 +21,8 @@ struct Header {
   std::vector<int64_t> shape;
 };
 
-// The header is a Python dictionary literal of three known keys; nothing else is understood, and nothing is evaluated.
+// The header is a Python dictionary literal of three known keys; nothing else is understood, and
+// nothing is evaluated.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -37,9 +38,12 @@ class HeaderParser {
       if (bit == 0) return wrong(fmt::format("unknown key '{}'", key));
       if (seen & bit) return wrong(fmt::format("key '{}' occurs twice", key));
       seen |= bit;
-      if (bit == 1) OST_TRY(descr(header));
-      else if (bit == 2) OST_TRY(boolean(header));
-      else OST_TRY(shape(header));
+      if (bit == 1)
+        OST_TRY(descr(header));
+      else if (bit == 2)
+        OST_TRY(boolean(header));
+      else
+        OST_TRY(shape(header));
       if (!accept(',') && peek() != '}') return wrong("want ',' or '}'");
     }
     if (seen != 7) return wrong("want the keys 'descr', 'fortran_order' and 'shape'");
@@ -52,7 +56,9 @@ class HeaderParser {
     return fail(OST_DATA_LOSS, "the .npy header is malformed at character {}: {}", at_, what);
   }
   char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool accept(char c) {
@@ -75,7 +81,9 @@ class HeaderParser {
   }
   Result<> descr(Header& header) {
     if (peek() == '[' || peek() == '(')
-      return fail(OST_UNIMPLEMENTED, "the array has a structured element type, which is not supported; save each field alone");
+      return fail(
+          OST_UNIMPLEMENTED,
+          "the array has a structured element type, which is not supported; save each field alone");
     OST_TRY_ASSIGN(header.descr, string());
     return {};
   }
@@ -112,31 +120,46 @@ struct TypeName {
   DType type;
   std::string_view name;
 };
-constexpr std::array<TypeName, 12> kTypes = {{{DType::boolean, "b1"}, {DType::i8, "i1"}, {DType::i16, "i2"}, {DType::i32, "i4"},
-                                              {DType::i64, "i8"}, {DType::u8, "u1"}, {DType::u16, "u2"}, {DType::u32, "u4"},
-                                              {DType::u64, "u8"}, {DType::f16, "f2"}, {DType::f32, "f4"}, {DType::f64, "f8"}}};
+constexpr std::array<TypeName, 12> kTypes = {{{DType::boolean, "b1"},
+                                              {DType::i8, "i1"},
+                                              {DType::i16, "i2"},
+                                              {DType::i32, "i4"},
+                                              {DType::i64, "i8"},
+                                              {DType::u8, "u1"},
+                                              {DType::u16, "u2"},
+                                              {DType::u32, "u4"},
+                                              {DType::u64, "u8"},
+                                              {DType::f16, "f2"},
+                                              {DType::f32, "f4"},
+                                              {DType::f64, "f8"}}};
 
 Result<DType> dtype_of(const std::string& descr, bool& big_endian) {
   const std::string_view order = descr.empty() ? "" : std::string_view(descr).substr(0, 1);
   const std::string_view name = descr.empty() ? "" : std::string_view(descr).substr(1);
   const auto* it = std::ranges::find(kTypes, name, &TypeName::name);
-  if (it != kTypes.end() && (order == "<" || order == ">" || order == "=" || (order == "|" && size_of(it->type) == 1))) {
+  if (it != kTypes.end() &&
+      (order == "<" || order == ">" || order == "=" || (order == "|" && size_of(it->type) == 1))) {
     big_endian = order == ">";
     return it->type;
   }
   std::string_view hint = "known are bool, signed and unsigned integers, f2, f4 and f8";
   if (name.starts_with('O')) hint = "Python objects are never loaded";
-  if (name.starts_with('V')) hint = "raw bytes have no meaning here; keep bf16 in a .safetensors file";
-  if (name.starts_with('c')) hint = "complex numbers are not supported; save the real and the imaginary part";
+  if (name.starts_with('V'))
+    hint = "raw bytes have no meaning here; keep bf16 in a .safetensors file";
+  if (name.starts_with('c'))
+    hint = "complex numbers are not supported; save the real and the imaginary part";
   return fail(OST_UNIMPLEMENTED, "the array has element type '{}': {}", descr.substr(0, 40), hint);
 }
 
 void swap_bytes(std::vector<uint8_t>& bytes, uint32_t size) {
-  for (std::size_t i = 0; i + size <= bytes.size(); i += size) std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i), bytes.begin() + static_cast<std::ptrdiff_t>(i + size));
+  for (std::size_t i = 0; i + size <= bytes.size(); i += size)
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(i + size));
 }
 
 // Column-major to row-major: walks the result in order and keeps the position in the source.
-std::vector<uint8_t> to_row_major(const std::vector<uint8_t>& in, const std::vector<int64_t>& shape, uint32_t size) {
+std::vector<uint8_t> to_row_major(const std::vector<uint8_t>& in, const std::vector<int64_t>& shape,
+                                  uint32_t size) {
   const std::size_t rank = shape.size();
   std::vector<std::size_t> stride(rank), index(rank, 0);
   std::size_t step = size;
@@ -165,13 +188,20 @@ Result<std::pair<Header, std::size_t>> read_header(std::span<const uint8_t> byte
   if (major < 1 || major > 3 || minor != 0)
     return fail(OST_INCOMPATIBLE, ".npy format {}.{}, 1.0 to 3.0 are known", major, minor);
   const std::size_t start = major == 1 ? 10 : 12;
-  if (bytes.size() < start) return fail(OST_DATA_LOSS, "the .npy file ends within its header, at byte {}", bytes.size());
+  if (bytes.size() < start)
+    return fail(OST_DATA_LOSS, "the .npy file ends within its header, at byte {}", bytes.size());
   std::size_t length = 0;
   for (std::size_t i = start; i-- > 8;) length = length << 8 | bytes[i];
-  if (length > kMaxHeader) return fail(OST_DATA_LOSS, "the .npy header claims {} bytes, at most {} are read", length, kMaxHeader);
+  if (length > kMaxHeader)
+    return fail(OST_DATA_LOSS, "the .npy header claims {} bytes, at most {} are read", length,
+                kMaxHeader);
   if (length > bytes.size() - start)
-    return fail(OST_DATA_LOSS, "the .npy header claims {} bytes, the file has {} more: it is truncated", length, bytes.size() - start);
-  OST_TRY_ASSIGN(Header header, HeaderParser({reinterpret_cast<const char*>(bytes.data()) + start, length}).parse());
+    return fail(OST_DATA_LOSS,
+                "the .npy header claims {} bytes, the file has {} more: it is truncated", length,
+                bytes.size() - start);
+  OST_TRY_ASSIGN(
+      Header header,
+      HeaderParser({reinterpret_cast<const char*>(bytes.data()) + start, length}).parse());
   return std::pair(std::move(header), start + length);
 }
 
@@ -186,12 +216,14 @@ Result<Literal> parse_npy(std::span<const uint8_t> bytes) {
   out.shape = header.shape;
   OST_TRY_ASSIGN(const uint64_t wanted, literal_bytes(out.dtype, out.shape));
   if (wanted != bytes.size() - start)
-    return fail(OST_DATA_LOSS, "shape [{}] of '{}' needs {} bytes after the header, found {}{}", fmt::join(out.shape, ", "),
-                header.descr, wanted, bytes.size() - start, wanted > bytes.size() - start ? ": the file is truncated" : "");
+    return fail(OST_DATA_LOSS, "shape [{}] of '{}' needs {} bytes after the header, found {}{}",
+                fmt::join(out.shape, ", "), header.descr, wanted, bytes.size() - start,
+                wanted > bytes.size() - start ? ": the file is truncated" : "");
   try {
     out.bytes.assign(bytes.begin() + static_cast<std::ptrdiff_t>(start), bytes.end());
     if (big_endian) swap_bytes(out.bytes, size_of(out.dtype));
-    if (header.fortran && out.shape.size() > 1) out.bytes = to_row_major(out.bytes, out.shape, size_of(out.dtype));
+    if (header.fortran && out.shape.size() > 1)
+      out.bytes = to_row_major(out.bytes, out.shape, size_of(out.dtype));
   } catch (const std::bad_alloc&) {
     return fail(OST_OUT_OF_MEMORY, "no memory for an array of {} bytes", wanted);
   }
@@ -203,16 +235,20 @@ Result<std::vector<uint8_t>> npy_header(const Literal& literal) {
   OST_TRY(check_literal(literal));
   const auto* type = std::ranges::find(kTypes, literal.dtype, &TypeName::type);
   if (type == kTypes.end())
-    return fail(OST_UNIMPLEMENTED, ".npy has no type for {}; write a .safetensors file or cast to f32", name_of(literal.dtype));
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                 size_of(literal.dtype) == 1 ? '|' : '<', type->name, fmt::join(literal.shape, ", "),
-                                 literal.shape.size() == 1 ? "," : "");
+    return fail(OST_UNIMPLEMENTED,
+                ".npy has no type for {}; write a .safetensors file or cast to f32",
+                name_of(literal.dtype));
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                  size_of(literal.dtype) == 1 ? '|' : '<', type->name,
+                  fmt::join(literal.shape, ", "), literal.shape.size() == 1 ? "," : "");
   text.append((64 - (10 + text.size() + 1) % 64) % 64, ' ');
   text += '\n';
   std::vector<uint8_t> out;
   out.reserve(kMagic.size() + 4 + text.size());
   out.assign(kMagic.begin(), kMagic.end());
-  for (const size_t byte : {size_t{1}, size_t{0}, text.size() & 0xff, text.size() >> 8}) out.push_back(static_cast<uint8_t>(byte));
+  for (const size_t byte : {size_t{1}, size_t{0}, text.size() & 0xff, text.size() >> 8})
+    out.push_back(static_cast<uint8_t>(byte));
   out.insert(out.end(), text.begin(), text.end());
   return out;
 }

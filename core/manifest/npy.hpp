@@ -1,5 +1,5 @@
-// NumPy's files: .npy (versions 1 to 3; C and Fortran order; either byte order) and .npz (a zip of them, stored or
-// deflated). Only the element types that Ostinato has; no objects, so no pickle.
+// NumPy's files: .npy (versions 1 to 3; C and Fortran order; either byte order) and .npz (a zip of
+// them, stored or deflated). Only the element types that Ostinato has; no objects, so no pickle.
 #pragma once
 
 #include <map>
@@ -21,6 +21,7 @@ Result<> write_npz(const std::string& path, const std::map<std::string, const Li
 
 // The same on bytes.
 Result<Literal> parse_npy(std::span<const uint8_t> bytes);
-Result<std::vector<uint8_t>> npy_header(const Literal& literal);  // what precedes the literal's bytes
+Result<std::vector<uint8_t>> npy_header(
+    const Literal& literal);  // what precedes the literal's bytes
 
 }  // namespace ost::manifest

@@ -10,7 +10,8 @@ Result<std::map<std::string, Literal>> read(const File& file) {
   OST_TRY_ASSIGN(const auto entries, read_zip_directory(file));
   std::map<std::string, Literal> out;
   for (const ZipEntry& e : entries) {
-    if (!e.name.ends_with(kEnding)) return fail(OST_INVALID_ARGUMENT, "zip entry '{}' is no .npy file", e.name);
+    if (!e.name.ends_with(kEnding))
+      return fail(OST_INVALID_ARGUMENT, "zip entry '{}' is no .npy file", e.name);
     OST_TRY_ASSIGN(const auto bytes, read_zip_entry(file, e));
     auto literal = parse_npy(bytes);
     if (!literal) return std::unexpected(literal.error().in(e.name));

@@ -1,5 +1,6 @@
-// The .safetensors format: an 8-byte header length, a JSON header, the tensors' bytes. The reader is strict: ranges
-// neither overlap nor leave a hole, sizes agree with shape and type, the header holds what the format knows.
+// The .safetensors format: an 8-byte header length, a JSON header, the tensors' bytes. The reader
+// is strict: ranges neither overlap nor leave a hole, sizes agree with shape and type, the header
+// holds what the format knows.
 #pragma once
 
 #include <map>
@@ -37,13 +38,16 @@ class SafetensorsFile {
 Result<std::map<std::string, Literal>> read_safetensors(const std::string& path);
 
 using TensorRefs = std::map<std::string, const Literal*>;
-// The whole file; tensors by falling alignment, then name, so that each starts at a multiple of its element size.
+// The whole file; tensors by falling alignment, then name, so that each starts at a multiple of its
+// element size.
 Result<> write_safetensors(const std::string& path, const TensorRefs& tensors,
                            const std::map<std::string, std::string>& metadata = {});
-Result<> write_safetensors(const Folder& folder, std::string_view relative, const TensorRefs& tensors,
+Result<> write_safetensors(const Folder& folder, std::string_view relative,
+                           const TensorRefs& tensors,
                            const std::map<std::string, std::string>& metadata = {});
 
-// Number of bytes that a literal of this type and shape has; fails for a negative dimension and beyond 2^62.
+// Number of bytes that a literal of this type and shape has; fails for a negative dimension and
+// beyond 2^62.
 Result<uint64_t> literal_bytes(DType dtype, std::span<const int64_t> shape);
 // Bytes fit shape and type, and a bool is 0 or 1.
 Result<> check_literal(const Literal& literal);

@@ -1,4 +1,5 @@
-// Files of a manifest, in an order that never leaves a manifest without its data: images, tensors, then the JSON.
+// Files of a manifest, in an order that never leaves a manifest without its data: images, tensors,
+// then the JSON.
 #include <set>
 
 #include "core/base/sha256.hpp"
@@ -10,7 +11,8 @@ namespace {
 // "digits.ost.json" -> "digits"
 std::string stem_of(std::string_view name) {
   for (const std::string_view ending : {".ost.json", ".json"})
-    if (name.size() > ending.size() && name.ends_with(ending)) return std::string(name.substr(0, name.size() - ending.size()));
+    if (name.size() > ending.size() && name.ends_with(ending))
+      return std::string(name.substr(0, name.size() - ending.size()));
   return std::string(name);
 }
 
@@ -20,15 +22,16 @@ Result<> save_images(const Folder& folder, const Program& program, const std::st
     for (const KernelVariant& v : program.kernels[k].variants) {
       if (v.image.empty() || !done.insert(v.image_sha256).second) continue;
       if (const std::string actual = sha256_hex(v.image); actual != v.image_sha256)
-        return fail(OST_INTERNAL, "kernel '{}' for {}: the image has sha256 {}, its record says {}", program.kernels[k].name,
-                    v.target, actual, v.image_sha256);
+        return fail(OST_INTERNAL, "kernel '{}' for {}: the image has sha256 {}, its record says {}",
+                    program.kernels[k].name, v.target, actual, v.image_sha256);
       OST_TRY(folder.write_file(fmt::format("{}/{}.img", images, v.image_sha256), v.image));
     }
   }
   return {};
 }
 
-Result<> save_into(const Folder& folder, const std::string& name, const Document& document, const SaveOptions& options) {
+Result<> save_into(const Folder& folder, const std::string& name, const Document& document,
+                   const SaveOptions& options) {
   const std::string stem = stem_of(name);
   const std::string images = options.images ? stem + ".images" : "";
   const std::string tensors = stem + ".safetensors";
@@ -36,17 +39,20 @@ Result<> save_into(const Folder& folder, const std::string& name, const Document
   OST_TRY_ASSIGN(json::object object, to_json(document, storage, images));
   const std::string text = to_pretty(std::move(object));
   if (options.images) OST_TRY(save_images(folder, document.program, images));
-  if (!storage.own_tensors().empty()) OST_TRY(write_safetensors(folder, tensors, storage.own_tensors()));
+  if (!storage.own_tensors().empty())
+    OST_TRY(write_safetensors(folder, tensors, storage.own_tensors()));
   return folder.write_file(name, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
 }  // namespace
 
 Result<> save(const Document& document, const std::string& path, const SaveOptions& options) {
-  if (auto ok = verify(document.program); !ok) return std::unexpected(ok.error().in(path));  // what is written can be loaded
+  if (auto ok = verify(document.program); !ok)
+    return std::unexpected(ok.error().in(path));  // what is written can be loaded
   const auto [folder_path, name] = split_path(path);
   OST_TRY_ASSIGN(const Folder folder, Folder::open(folder_path));
-  if (auto ok = save_into(folder, name, document, options); !ok) return std::unexpected(ok.error().in(path));
+  if (auto ok = save_into(folder, name, document, options); !ok)
+    return std::unexpected(ok.error().in(path));
   return {};
 }
 

@@ -25,12 +25,13 @@ class StoragePlan {
  public:
   // Everything inline.
   StoragePlan() = default;
-  // `own_file`: the safetensors file that belongs to this manifest; other files are referred to where they already hold
-  // the bytes. `folder` is where the manifest will be.
+  // `own_file`: the safetensors file that belongs to this manifest; other files are referred to
+  // where they already hold the bytes. `folder` is where the manifest will be.
   StoragePlan(const Folder& folder, std::string own_file, uint64_t inline_bytes)
       : folder_(&folder), own_file_(std::move(own_file)), inline_bytes_(inline_bytes) {}
 
-  Place place(const LiteralPtr& data, const std::string& name, const std::string& file, const std::string& tensor);
+  Place place(const LiteralPtr& data, const std::string& name, const std::string& file,
+              const std::string& tensor);
   const TensorRefs& own_tensors() const { return own_; }
 
  private:
@@ -54,7 +55,8 @@ class DataSource {
 
   // `place` (may be null) gets file and tensor of data that is not inline.
   Result<LiteralPtr> literal(const Cursor& at, Place* place);
-  Result<std::vector<uint8_t>> image(const Cursor& file_at, uint64_t bytes, const std::string& sha256) const;
+  Result<std::vector<uint8_t>> image(const Cursor& file_at, uint64_t bytes,
+                                     const std::string& sha256) const;
 
  private:
   Result<LiteralPtr> check(const Cursor& at, Literal data, const std::string& sha256) const;

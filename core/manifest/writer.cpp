@@ -8,7 +8,9 @@
 namespace ost::manifest {
 namespace {
 
-json::string text(std::string_view s) { return json::string(json::string_view(s.data(), s.size())); }
+json::string text(std::string_view s) {
+  return json::string(json::string_view(s.data(), s.size()));
+}
 
 template <typename T>
 json::array indices(const std::vector<T>& values) {
@@ -34,7 +36,8 @@ void put_index(json::object& out, std::string_view key, uint32_t value) {
   if (value != kNoIndex) out[json::string_view(key.data(), key.size())] = value;
 }
 
-json::object signature_json(const std::string& name, DType dtype, const Shape& shape, uint32_t device) {
+json::object signature_json(const std::string& name, DType dtype, const Shape& shape,
+                            uint32_t device) {
   json::object out;
   out["name"] = text(name);
   out["dtype"] = text(name_of(dtype));
@@ -68,7 +71,8 @@ Result<json::array> constants_json(const Program& p, StoragePlan& storage) {
   for (std::size_t i = 0; i < p.constants.size(); ++i) {
     const ConstantDesc& c = p.constants[i];
     if (!c.data) return fail(OST_INVALID_ARGUMENT, "/constants/{}: '{}' has no data", i, c.name);
-    json::object o = data_to_json(*c.data, storage.place(c.data, c.tensor.empty() ? c.name : c.tensor, c.file, c.tensor));
+    json::object o = data_to_json(
+        *c.data, storage.place(c.data, c.tensor.empty() ? c.name : c.tensor, c.file, c.tensor));
     o["name"] = text(c.name);
     out.push_back(std::move(o));
   }
@@ -79,7 +83,9 @@ json::array states_json(const Program& p, StoragePlan& storage) {
   json::array out;
   for (const StateDesc& s : p.states) {
     json::object o = signature_json(s.name, s.dtype, s.shape, s.device);
-    if (s.initial) o["initial"] = data_to_json(*s.initial, storage.place(s.initial, "initial." + s.name, "", ""));
+    if (s.initial)
+      o["initial"] =
+          data_to_json(*s.initial, storage.place(s.initial, "initial." + s.name, "", ""));
     out.push_back(std::move(o));
   }
   return out;
@@ -168,11 +174,13 @@ json::array groups_json(const Program& p) {
 }
 
 Result<json::array> tests_json(const Document& d, StoragePlan& storage) {
-  const auto list = [&](const std::vector<LiteralPtr>& data, std::string_view what, std::size_t test) -> Result<json::array> {
+  const auto list = [&](const std::vector<LiteralPtr>& data, std::string_view what,
+                        std::size_t test) -> Result<json::array> {
     json::array out;
     for (std::size_t i = 0; i < data.size(); ++i) {
       if (!data[i]) return fail(OST_INVALID_ARGUMENT, "/tests/{}/{}s/{}: no data", test, what, i);
-      out.push_back(data_to_json(*data[i], storage.place(data[i], fmt::format("test{}.{}{}", test, what, i), "", "")));
+      out.push_back(data_to_json(
+          *data[i], storage.place(data[i], fmt::format("test{}.{}{}", test, what, i), "", "")));
     }
     return out;
   };
@@ -203,7 +211,8 @@ std::vector<std::string_view> needs_of(const Program& program, uint32_t device) 
     if (b.device == device) use(b.dtype);
   for (const Step& s : program.steps)
     if (s.device == device && s.kind == StepKind::launch)
-      for (const kir::Inst& inst : program.kernels.at(s.kernel).kir.insts) use(static_cast<DType>(inst.dtype));
+      for (const kir::Inst& inst : program.kernels.at(s.kernel).kir.insts)
+        use(static_cast<DType>(inst.dtype));
   std::vector<std::string_view> out;
   for (const DType t : kAllDTypes)
     if (used & (1u << static_cast<unsigned>(t))) out.push_back(name_of(t));
@@ -219,19 +228,22 @@ std::string id_of(const json::object& document) {
     for (json::value& v : list->get_array())
       if (v.is_object()) change(v.get_object());
   };
-  // "id" stands for the instructions: it is checked against them, and does not depend on how they are spelled.
+  // "id" stands for the instructions: it is checked against them, and does not depend on how they
+  // are spelled.
   each("kernels", [](json::object& k) {
     k.erase("kir");
     k.erase("variants");
   });
   each("constants", drop_places);
   each("states", [](json::object& s) {
-    if (json::value* initial = s.if_contains("initial"); initial && initial->is_object()) drop_places(initial->get_object());
+    if (json::value* initial = s.if_contains("initial"); initial && initial->is_object())
+      drop_places(initial->get_object());
   });
   return sha256_hex(to_canonical(id));
 }
 
-Result<json::object> to_json(const Document& document, StoragePlan& storage, std::string_view images) {
+Result<json::object> to_json(const Document& document, StoragePlan& storage,
+                             std::string_view images) {
   const Program& p = document.program;
   try {
     json::object out;
@@ -240,11 +252,16 @@ Result<json::object> to_json(const Document& document, StoragePlan& storage, std
     out["requires"] = json::array{"kir-1"};
     out["numerics"] = p.numerics == kir::Numerics::strict ? "strict" : "fast";
     json::array devices, vars, arenas, guards;
-    for (uint32_t d = 0; d < p.device_count; ++d) devices.push_back(json::object{{"needs", strings(needs_of(p, d))}});
-    for (const Var& v : p.vars) vars.push_back(json::object{{"name", text(v.name)}, {"min", json_int(v.min)}, {"max", json_int(v.max)}});
-    for (const Arena& a : p.arenas) arenas.push_back(json::object{{"device", a.device}, {"bytes", json_uint(a.bytes)}});
+    for (uint32_t d = 0; d < p.device_count; ++d)
+      devices.push_back(json::object{{"needs", strings(needs_of(p, d))}});
+    for (const Var& v : p.vars)
+      vars.push_back(
+          json::object{{"name", text(v.name)}, {"min", json_int(v.min)}, {"max", json_int(v.max)}});
+    for (const Arena& a : p.arenas)
+      arenas.push_back(json::object{{"device", a.device}, {"bytes", json_uint(a.bytes)}});
     for (const Guard& g : p.guards)
-      guards.push_back(json::object{{"low", text(g.low.str())}, {"high", text(g.high.str())}, {"why", text(g.why)}});
+      guards.push_back(json::object{
+          {"low", text(g.low.str())}, {"high", text(g.high.str())}, {"why", text(g.why)}});
     out["devices"] = std::move(devices);
     out["vars"] = std::move(vars);
     out["inputs"] = inputs_json(p);

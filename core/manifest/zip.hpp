@@ -1,4 +1,5 @@
-// The part of the zip format that .npz files use: stored and deflated entries, zip64, no encryption, one disk.
+// The part of the zip format that .npz files use: stored and deflated entries, zip64, no
+// encryption, one disk.
 #pragma once
 
 #include <functional>
@@ -20,8 +21,8 @@ struct ZipEntry {
   uint64_t header = 0;  // offset of the local header
 };
 
-// The central directory. Names are unique; sizes are plausible (deflate cannot grow data more than 1,032 times), so what
-// read_zip_entry allocates is bounded by the size of the file.
+// The central directory. Names are unique; sizes are plausible (deflate cannot grow data more than
+// 1,032 times), so what read_zip_entry allocates is bounded by the size of the file.
 Result<std::vector<ZipEntry>> read_zip_directory(const File& file);
 Result<std::vector<uint8_t>> read_zip_entry(const File& file, const ZipEntry& entry);
 
@@ -30,6 +31,7 @@ struct ZipInput {
   std::string name;
   std::vector<std::span<const uint8_t>> pieces;
 };
-Result<> write_zip(const Folder& folder, std::string_view relative, std::span<const ZipInput> inputs);
+Result<> write_zip(const Folder& folder, std::string_view relative,
+                   std::span<const ZipInput> inputs);
 
 }  // namespace ost::manifest

@@ -12,14 +12,16 @@ namespace ost {
 
 struct KernelParam {
   DType dtype = DType::f32;
-  Sym count;             // elements
-  uint32_t access = 0;   // OST_KIR_READ | OST_KIR_WRITE
+  Sym count;            // elements
+  uint32_t access = 0;  // OST_KIR_READ | OST_KIR_WRITE
   kir::Value record = 0;
 };
 
-// Parameters of a verified kernel by slot. `vars`: the variable bound to each variable slot. Fails where a count is no
-// expression of variables, may overflow, or where a variable's bounds are wider than the kernel allows.
-Result<std::vector<KernelParam>> kernel_params(const kir::Kernel& kernel, std::span<const Var> vars);
+// Parameters of a verified kernel by slot. `vars`: the variable bound to each variable slot. Fails
+// where a count is no expression of variables, may overflow, or where a variable's bounds are wider
+// than the kernel allows.
+Result<std::vector<KernelParam>> kernel_params(const kir::Kernel& kernel,
+                                               std::span<const Var> vars);
 
 struct KernelAxis {
   kir::Role role = kir::Role::parallel;

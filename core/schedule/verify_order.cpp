@@ -1,7 +1,7 @@
 // Order by edges: the run keeps no other, so every pair of conflicting steps must be connected.
 //
-// Steps touch a buffer in a chain: each write comes after the reads and the write before it, each read after the last
-// write. By induction it is enough to look at neighbours of the chain.
+// Steps touch a buffer in a chain: each write comes after the reads and the write before it, each
+// read after the last write. By induction it is enough to look at neighbours of the chain.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -27,7 +27,9 @@ class Ancestors {
       rows_.push_back(std::move(row));
     }
   }
-  bool operator()(uint32_t a, uint32_t b) const { return a < b && (rows_[b][a / 64] >> (a % 64) & 1) != 0; }
+  bool operator()(uint32_t a, uint32_t b) const {
+    return a < b && (rows_[b][a / 64] >> (a % 64) & 1) != 0;
+  }
 
  private:
   std::vector<std::vector<uint64_t>> rows_;
@@ -40,7 +42,8 @@ struct Chain {
 
 class Order {
  public:
-  Order(const Program& program, const std::vector<Access>& accesses) : p_(program), accesses_(accesses), before_(program.steps) {}
+  Order(const Program& program, const std::vector<Access>& accesses)
+      : p_(program), accesses_(accesses), before_(program.steps) {}
 
   Result<> chains() const {
     std::vector<Chain> chains(p_.buffers.size());
@@ -57,7 +60,8 @@ class Order {
     return {};
   }
 
-  // Temps by their first use, in an interval map of each arena: whoever owns a byte before must have ended.
+  // Temps by their first use, in an interval map of each arena: whoever owns a byte before must
+  // have ended.
   Result<> arenas() const {
     std::vector<std::vector<const Access*>> uses(p_.buffers.size());
     std::vector<uint32_t> order;
@@ -72,13 +76,17 @@ class Order {
     std::vector<Owners> owners(p_.arenas.size());
     for (const uint32_t b : order) {
       const BufferDesc& desc = p_.buffers[b];
-      for (const uint32_t old : take(owners[desc.arena], desc.offset, desc.offset + max_bytes(desc), b)) {
+      for (const uint32_t old :
+           take(owners[desc.arena], desc.offset, desc.offset + max_bytes(desc), b)) {
         if (kept.contains(old))
-          return bad(fmt::format("/buffers/{}/offset", b), "shares bytes with buffer {}, which is an output and lives to the end", old);
+          return bad(fmt::format("/buffers/{}/offset", b),
+                     "shares bytes with buffer {}, which is an output and lives to the end", old);
         for (const Access* x : uses[old])
           if (!before_(x->step, uses[b].front()->step))
-            return bad(fmt::format("/buffers/{}/offset", b), "shares bytes with buffer {}, which step {} uses and step {} does not wait for",
-                       old, x->step, uses[b].front()->step);
+            return bad(
+                fmt::format("/buffers/{}/offset", b),
+                "shares bytes with buffer {}, which step {} uses and step {} does not wait for",
+                old, x->step, uses[b].front()->step);
       }
     }
     return {};
@@ -122,7 +130,8 @@ class Order {
     if (!chain.writer && must_be_written(x.buffer))
       return bad(pointer(x), "buffer {} is read, but no earlier step writes it", x.buffer);
     if (chain.writer && !before_(chain.writer->step, x.step))
-      return bad(pointer(x), "buffer {} is read, but step {}, which writes it, is not waited for", x.buffer, chain.writer->step);
+      return bad(pointer(x), "buffer {} is read, but step {}, which writes it, is not waited for",
+                 x.buffer, chain.writer->step);
     chain.readers.push_back(&x);
     return {};
   }
@@ -130,15 +139,21 @@ class Order {
   Result<> write(const Access& x, Chain& chain) const {
     for (const Access* r : chain.readers)
       if (r != &x && !before_(r->step, x.step))
-        return bad(pointer(x), "buffer {} is written, but step {}, which reads it, is not waited for", x.buffer, r->step);
+        return bad(pointer(x),
+                   "buffer {} is written, but step {}, which reads it, is not waited for", x.buffer,
+                   r->step);
     if (chain.writer && !before_(chain.writer->step, x.step))
-      return bad(pointer(x), "buffer {} is written, but step {}, which writes it too, is not waited for", x.buffer, chain.writer->step);
+      return bad(pointer(x),
+                 "buffer {} is written, but step {}, which writes it too, is not waited for",
+                 x.buffer, chain.writer->step);
     chain.writer = &x;
     chain.readers.clear();
     return {};
   }
 
-  std::string pointer(const Access& x) const { return fmt::format("/steps/{}/args/{}", x.step, x.arg); }
+  std::string pointer(const Access& x) const {
+    return fmt::format("/steps/{}/args/{}", x.step, x.arg);
+  }
 
   const Program& p_;
   const std::vector<Access>& accesses_;
@@ -148,7 +163,8 @@ class Order {
 }  // namespace
 
 Result<> check_order(const Program& program, const std::vector<Access>& accesses) {
-  if (program.steps.size() > kMaxSteps) return bad("/steps", "{} steps, at most {} can be checked", program.steps.size(), kMaxSteps);
+  if (program.steps.size() > kMaxSteps)
+    return bad("/steps", "{} steps, at most {} can be checked", program.steps.size(), kMaxSteps);
   const Order order(program, accesses);
   OST_TRY(order.chains());
   return order.arenas();

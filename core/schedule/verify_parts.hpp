@@ -10,7 +10,8 @@
 
 namespace ost::verify_parts {
 
-// Variables, signature, constants, states, arenas, guards, groups: names, types, ranges, expressions.
+// Variables, signature, constants, states, arenas, guards, groups: names, types, ranges,
+// expressions.
 Result<> check_declarations(const Program& program);
 // What each buffer stands for, and that a temp is inside its arena.
 Result<> check_buffers(const Program& program);
@@ -28,16 +29,19 @@ struct Access {
   bool writes = false;
 };
 
-// Counts, types, devices, sizes, access rights, edges and levels of each step; appends what the steps touch, in order.
+// Counts, types, devices, sizes, access rights, edges and levels of each step; appends what the
+// steps touch, in order.
 Result<> check_steps(const Program& program, std::vector<Access>& accesses);
-// Conflicting accesses are ordered by edges, nothing is read before it is written, and temps that share bytes do not
-// live at the same time.
+// Conflicting accesses are ordered by edges, nothing is read before it is written, and temps that
+// share bytes do not live at the same time.
 Result<> check_order(const Program& program, const std::vector<Access>& accesses);
 
 // "/steps/3/args/1: ...".
 template <typename... Args>
-std::unexpected<Error> bad(std::string_view pointer, fmt::format_string<Args...> format, Args&&... args) {
-  return fail(OST_INVALID_ARGUMENT, "{}: {}", pointer, fmt::format(format, std::forward<Args>(args)...));
+std::unexpected<Error> bad(std::string_view pointer, fmt::format_string<Args...> format,
+                           Args&&... args) {
+  return fail(OST_INVALID_ARGUMENT, "{}: {}", pointer,
+              fmt::format(format, std::forward<Args>(args)...));
 }
 
 // The expression is valid and its variables are the program's.

@@ -1,4 +1,5 @@
-// libFuzzer target: any bytes as a .npy, .npz or .safetensors file (the first byte says which); what reads, writes back.
+// libFuzzer target: any bytes as a .npy, .npz or .safetensors file (the first byte says which);
+// what reads, writes back.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,7 +31,9 @@ void check(const ost::Literal& literal) {
   if (!header) return;  // bf16
   header->insert(header->end(), literal.bytes.begin(), literal.bytes.end());
   const auto back = ost::manifest::parse_npy(*header);
-  if (!back || back->bytes != literal.bytes || back->shape != literal.shape || back->dtype != literal.dtype) std::abort();
+  if (!back || back->bytes != literal.bytes || back->shape != literal.shape ||
+      back->dtype != literal.dtype)
+    std::abort();
 }
 
 }  // namespace
@@ -43,7 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const MemoryFile file(rest.data(), rest.size());
-  const auto literals = data[0] == 'z' ? ost::manifest::read_npz(file.path()) : ost::manifest::read_safetensors(file.path());
+  const auto literals = data[0] == 'z' ? ost::manifest::read_npz(file.path())
+                                       : ost::manifest::read_safetensors(file.path());
   if (literals)
     for (const auto& [name, literal] : *literals) check(literal);
   return 0;

@@ -28,7 +28,8 @@ TEST(ManifestExample, GoldenFilesLoad) {
     const auto document = load(entry.path().string(), {.json = {}, .images = true});
     ASSERT_OK(document);
     const std::string text = test::read_file(entry.path());
-    EXPECT_NE(text.find(program_id(document->program).value_or("?")), std::string::npos) << entry.path();
+    EXPECT_NE(text.find(program_id(document->program).value_or("?")), std::string::npos)
+        << entry.path();
   }
   EXPECT_GE(files, 3u);
 }

@@ -12,8 +12,10 @@ namespace ost::test {
 inline std::vector<std::pair<std::string, manifest::Document>> documents() {
   std::vector<std::pair<std::string, manifest::Document>> out;
   manifest::Document scaled{scaled_relu(), {}, {{"producer", "tests"}}};
-  scaled.tests.push_back({{{"n", 1}}, {floats({1, 4}, {1, -1, 2, -2})}, {floats({1, 4}, {1, 0, 1, 0})}});
-  scaled.program.kernels[0].variants.push_back({"cpu", "x86_64", "llvm", sha256_hex("image"), {'i', 'm', 'a', 'g', 'e'}});
+  scaled.tests.push_back(
+      {{{"n", 1}}, {floats({1, 4}, {1, -1, 2, -2})}, {floats({1, 4}, {1, 0, 1, 0})}});
+  scaled.program.kernels[0].variants.push_back(
+      {"cpu", "x86_64", "llvm", sha256_hex("image"), {'i', 'm', 'a', 'g', 'e'}});
   out.emplace_back("scaled_relu", std::move(scaled));
   out.emplace_back("accumulate", manifest::Document{accumulate(), {}, {}});
   out.emplace_back("empty", manifest::Document{});

@@ -15,7 +15,8 @@ uint64_t base_seed() {
   return 20261130;  // scripts/soak.sh tries others
 }
 
-void expect_round_trip(uint64_t seed, const test::RandomGraphOptions& options, const test::TempFolder& folder) {
+void expect_round_trip(uint64_t seed, const test::RandomGraphOptions& options,
+                       const test::TempFolder& folder) {
   SCOPED_TRACE(testing::Message() << "OSTINATO_TEST_SEED=" << seed);
   const test::RandomGraph r = test::random_graph(seed, options);
   auto program = schedule(r.graph);
@@ -39,7 +40,8 @@ TEST(ManifestRandom, RoundTrip) {
   const test::TempFolder folder;
   const uint64_t seed = base_seed();
   for (uint64_t i = 0; i < 60 && !testing::Test::HasFatalFailure(); ++i) {
-    expect_round_trip(seed + i, {.operations = 12, .symbolic = i % 2 == 1, .states = i % 3 == 0}, folder);
+    expect_round_trip(seed + i, {.operations = 12, .symbolic = i % 2 == 1, .states = i % 3 == 0},
+                      folder);
   }
 }
 

@@ -1,4 +1,5 @@
-// Everything that the writer makes fits the published schema, and the schema is not so loose that anything fits.
+// Everything that the writer makes fits the published schema, and the schema is not so loose that
+// anything fits.
 #include <functional>
 #include <memory>
 #include <valijson/adapters/boost_json_adapter.hpp>
@@ -63,14 +64,16 @@ TEST(ManifestSchema, RefusesWhatTheLoaderRefuses) {
   const auto refused = [&](const std::function<void(json::object&)>& edit) {
     json::value bad = good;
     edit(bad.as_object());
-    return !problems(bad).empty() && !from_text(json::serialize(bad), {.json = {}, .check_id = false}).has_value();
+    return !problems(bad).empty() &&
+           !from_text(json::serialize(bad), {.json = {}, .check_id = false}).has_value();
   };
   EXPECT_TRUE(refused([](auto& o) { o["format"] = "x"; }));
   EXPECT_TRUE(refused([](auto& o) { o["version"] = json::array{2, 0}; }));
   EXPECT_TRUE(refused([](auto& o) { o["extra"] = 1; }));
   EXPECT_TRUE(refused([](auto& o) { o.erase("steps"); }));
   EXPECT_TRUE(refused([](auto& o) { o["inputs"].as_array()[0].as_object()["dtype"] = "f31"; }));
-  EXPECT_TRUE(refused([](auto& o) { o["inputs"].as_array()[0].as_object()["shape"] = json::array{1}; }));
+  EXPECT_TRUE(
+      refused([](auto& o) { o["inputs"].as_array()[0].as_object()["shape"] = json::array{1}; }));
   EXPECT_TRUE(refused([](auto& o) { o["buffers"].as_array()[0].as_object().erase("slot"); }));
   EXPECT_TRUE(refused([](auto& o) { o["steps"].as_array()[0].as_object()["op"] = "jump"; }));
   EXPECT_TRUE(refused([](auto& o) { o["kernels"].as_array()[0].as_object()["id"] = "12"; }));

@@ -9,13 +9,15 @@ namespace ost::manifest {
 namespace {
 
 TEST(Folder, RefusesPathsThatCouldLeave) {
-  for (const char* path : {"/etc/passwd", "../x", "a/../../x", "a/..", "..", "a//b", "./a", "a/.", "a\\b", "a/", ""}) {
+  for (const char* path :
+       {"/etc/passwd", "../x", "a/../../x", "a/..", "..", "a//b", "./a", "a/.", "a\\b", "a/", ""}) {
     EXPECT_ERROR(check_relative_path(path), "paths are relative and stay in the manifest's folder");
   }
   EXPECT_ERROR(check_relative_path("C:/x"), "starts with a drive");
   EXPECT_ERROR(check_relative_path(std::string_view("a\0b", 3)), "holds a control character");
   EXPECT_ERROR(check_relative_path(std::string(2000, 'a')), "longer than 1024 bytes");
-  for (const char* path : {"a", "a/b.c", "..a", "a..", ".hidden", "a b/c", "ab:y"}) EXPECT_TRUE(check_relative_path(path).has_value()) << path;
+  for (const char* path : {"a", "a/b.c", "..a", "a..", ".hidden", "a b/c", "ab:y"})
+    EXPECT_TRUE(check_relative_path(path).has_value()) << path;
 }
 
 TEST(Folder, DoesNotFollowLinks) {
@@ -27,7 +29,8 @@ TEST(Folder, DoesNotFollowLinks) {
   const auto folder = Folder::open(inside.path());
   ASSERT_OK(folder);
   EXPECT_ERROR(folder->open_file("link"), "link: a symbolic link, which is not followed");
-  EXPECT_ERROR(folder->open_file("folder/secret"), "'folder' is no folder or a symbolic link, which is not followed");
+  EXPECT_ERROR(folder->open_file("folder/secret"),
+               "'folder' is no folder or a symbolic link, which is not followed");
   EXPECT_ERROR(folder->write_file("folder/new", test::bytes_of("x")), "is not followed");
   EXPECT_ERROR(folder->open_file("plain/x"), "'plain' is no folder");
   EXPECT_FALSE(std::filesystem::exists(outside / "new"));
@@ -50,7 +53,8 @@ TEST(Folder, OpensRegularFilesOnly) {
   EXPECT_ERROR(folder->open_file("sub"), "sub: not a regular file");
   EXPECT_ERROR(folder->open_file("nothing"), "nothing: cannot open: No such file or directory");
   EXPECT_EQ(folder->open_file("nothing").error().status, ost_status_t{OST_NOT_FOUND});
-  EXPECT_ERROR(Folder::open(folder_path / "nothing"), "cannot open the folder: No such file or directory");
+  EXPECT_ERROR(Folder::open(folder_path / "nothing"),
+               "cannot open the folder: No such file or directory");
 }
 
 TEST(Folder, WritesWholeFilesAndLeavesNoTemporary) {
@@ -61,11 +65,14 @@ TEST(Folder, WritesWholeFilesAndLeavesNoTemporary) {
   ASSERT_OK(folder->write_file("sub/deep/a", test::bytes_of("second")));
   EXPECT_EQ(test::read_file(path / "sub/deep/a"), "second");
   std::size_t files = 0;
-  for (const auto& e : std::filesystem::recursive_directory_iterator(path.path())) files += e.is_regular_file() ? 1 : 0;
+  for (const auto& e : std::filesystem::recursive_directory_iterator(path.path()))
+    files += e.is_regular_file() ? 1 : 0;
   EXPECT_EQ(files, 1u);
   std::filesystem::create_directory(path / "taken");
-  EXPECT_ERROR(folder->write_file("taken", test::bytes_of("x")), "taken: cannot rename the temporary file");
-  for (const auto& e : std::filesystem::directory_iterator(path.path())) EXPECT_FALSE(e.path().string().ends_with(".tmp"));
+  EXPECT_ERROR(folder->write_file("taken", test::bytes_of("x")),
+               "taken: cannot rename the temporary file");
+  for (const auto& e : std::filesystem::directory_iterator(path.path()))
+    EXPECT_FALSE(e.path().string().ends_with(".tmp"));
 }
 
 TEST(File, ReadsWithinItsSize) {

@@ -6,7 +6,8 @@ namespace ost::manifest {
 namespace {
 
 TEST(Json, PrettyPutsFlatContainersOnOneLine) {
-  const auto value = parse_json(R"({"b":[1,2,3],"a":{"y":1,"x":[true,"s"]},"kir":["one","two"],"deep":[{"q":{"r":{}}}],"e":[]})");
+  const auto value = parse_json(
+      R"({"b":[1,2,3],"a":{"y":1,"x":[true,"s"]},"kir":["one","two"],"deep":[{"q":{"r":{}}}],"e":[]})");
   ASSERT_OK(value);
   EXPECT_EQ(to_pretty(*value), R"({
   "a": {"x": [true, "s"], "y": 1},
@@ -35,7 +36,8 @@ TEST(Json, PrettyBreaksWhatIsWiderThan100Columns) {
   for (std::size_t n = 80; n < 110; ++n) {  // the limit is on the column, not on the value
     json::object wide;
     wide["k"] = json::array{std::string(n, 'x')};
-    for (std::size_t start = 0, end; (end = to_pretty(wide).find('\n', start)) != std::string::npos; start = end + 1) {
+    for (std::size_t start = 0, end; (end = to_pretty(wide).find('\n', start)) != std::string::npos;
+         start = end + 1) {
       if (to_pretty(wide).substr(start, end - start).find('[') != std::string::npos) {
         EXPECT_LE(end - start, 100u);
       }
@@ -44,19 +46,24 @@ TEST(Json, PrettyBreaksWhatIsWiderThan100Columns) {
 }
 
 TEST(Json, CanonicalHasSortedKeysAndNoSpace) {
-  const auto value = parse_json("{ \"b\" : [ 1 , -2 ] , \"a\" : { \"z\":null, \"\\u0041\":\"\\u00e9\\n\" } }");
+  const auto value =
+      parse_json("{ \"b\" : [ 1 , -2 ] , \"a\" : { \"z\":null, \"\\u0041\":\"\\u00e9\\n\" } }");
   ASSERT_OK(value);
   EXPECT_EQ(to_canonical(*value), "{\"a\":{\"A\":\"\xc3\xa9\\n\",\"z\":null},\"b\":[1,-2]}");
   EXPECT_EQ(to_canonical(*parse_json(to_pretty(*value))), to_canonical(*value));
 }
 
 TEST(Json, ErrorsSayWhereAndWhat) {
-  EXPECT_ERROR(parse_json("{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}}"), "/b/c: this key occurs twice in one object, near byte");
+  EXPECT_ERROR(parse_json("{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}}"),
+               "/b/c: this key occurs twice in one object, near byte");
   EXPECT_ERROR(parse_json("{\"a\": 1, \"\\u0061\": 2}"), "/a: this key occurs twice");
-  EXPECT_ERROR(parse_json("{\"a\": [0, 1.5]}"), "/a/1: a number with a fraction, an exponent or more than 64 bits");
+  EXPECT_ERROR(parse_json("{\"a\": [0, 1.5]}"),
+               "/a/1: a number with a fraction, an exponent or more than 64 bits");
   EXPECT_ERROR(parse_json("[1e3]"), "/0: a number with a fraction");
-  EXPECT_ERROR(parse_json("[18446744073709551616]"), "/0: a number with a fraction, an exponent or more than 64 bits");
-  EXPECT_ERROR(parse_json("{\"a\": [1, 2"), "the JSON text ends too early, at byte 11: the file is truncated");
+  EXPECT_ERROR(parse_json("[18446744073709551616]"),
+               "/0: a number with a fraction, an exponent or more than 64 bits");
+  EXPECT_ERROR(parse_json("{\"a\": [1, 2"),
+               "the JSON text ends too early, at byte 11: the file is truncated");
   EXPECT_ERROR(parse_json(""), "ends too early, at byte 0");
   EXPECT_ERROR(parse_json("{\"a\": tru}"), "/a: not JSON at byte 6");
   EXPECT_ERROR(parse_json("{} {}"), "not JSON at byte 3: something follows");
@@ -66,12 +73,16 @@ TEST(Json, ErrorsSayWhereAndWhat) {
 }
 
 TEST(Json, Limits) {
-  EXPECT_ERROR(parse_json(std::string(17, '[') + std::string(17, ']')), "nested deeper than 16 levels");
+  EXPECT_ERROR(parse_json(std::string(17, '[') + std::string(17, ']')),
+               "nested deeper than 16 levels");
   EXPECT_TRUE(parse_json(std::string(16, '[') + std::string(16, ']')).has_value());
   EXPECT_ERROR(parse_json(std::string(1000000, '[')), "nested deeper than 16 levels");
-  EXPECT_ERROR(parse_json("[1,2,3,4]", {.max_bytes = 8, .max_depth = 4, .max_values = 8}), "9 bytes of JSON, at most 8 are read");
-  EXPECT_ERROR(parse_json("[1,2,3,4]", {.max_bytes = 80, .max_depth = 4, .max_values = 4}), "more than 4 values");
-  EXPECT_ERROR(parse_json("[[],{},{},[]]", {.max_bytes = 80, .max_depth = 4, .max_values = 4}), "more than 4 values");
+  EXPECT_ERROR(parse_json("[1,2,3,4]", {.max_bytes = 8, .max_depth = 4, .max_values = 8}),
+               "9 bytes of JSON, at most 8 are read");
+  EXPECT_ERROR(parse_json("[1,2,3,4]", {.max_bytes = 80, .max_depth = 4, .max_values = 4}),
+               "more than 4 values");
+  EXPECT_ERROR(parse_json("[[],{},{},[]]", {.max_bytes = 80, .max_depth = 4, .max_values = 4}),
+               "more than 4 values");
 }
 
 TEST(Json, IntegersBeyond53BitsAreStrings) {

@@ -20,7 +20,9 @@ std::string text_of(const Program& program) {
 
 Document with_test() {
   Document d{test::scaled_relu(), {}, {{"producer", "manifest_test"}}};
-  d.tests.push_back({{{"n", 2}}, {test::floats({2, 4}, {1, -1, 2, -2, 3, -3, 4, -4})}, {test::floats({2, 4}, {1, 0, 1, 0, 3, 0, 2, 0})}});
+  d.tests.push_back({{{"n", 2}},
+                     {test::floats({2, 4}, {1, -1, 2, -2, 3, -3, 4, -4})},
+                     {test::floats({2, 4}, {1, 0, 1, 0, 3, 0, 2, 0})}});
   return d;
 }
 
@@ -54,7 +56,8 @@ TEST(Manifest, ProgramSurvivesWithEveryField) {
   EXPECT_EQ(s.groups[1].why, "pointwise");
   EXPECT_EQ(s.guards[0].why, "at least one row");
   EXPECT_EQ(s.arenas[0].bytes, 1024u);
-  EXPECT_EQ(s.constants[0].data->bytes, test::scaled_relu().constants[0].data->bytes);  // -0 among them
+  EXPECT_EQ(s.constants[0].data->bytes,
+            test::scaled_relu().constants[0].data->bytes);  // -0 among them
 }
 
 TEST(Manifest, TestsAndProvenanceSurvive) {
@@ -76,7 +79,8 @@ TEST(Manifest, IdIsWhatTheProgramDoes) {
   Program moved = p;
   moved.constants[0].file = "elsewhere.safetensors";
   moved.constants[0].tensor = "t";
-  moved.kernels[0].variants.push_back({"cpu", "x86_64", "key", sha256_hex("image"), {'i', 'm', 'a', 'g', 'e'}});
+  moved.kernels[0].variants.push_back(
+      {"cpu", "x86_64", "key", sha256_hex("image"), {'i', 'm', 'a', 'g', 'e'}});
   EXPECT_EQ(program_id(moved).value(), id);
   Program other = p;
   other.constants[0].data = test::floats({4}, {1.0f, 0.0f, 0.5f, 3.0f});  // +0 for -0
@@ -87,7 +91,8 @@ TEST(Manifest, IdIsWhatTheProgramDoes) {
 TEST(Manifest, TwoProgramsThatDifferInOneOpDifferInFewLines) {
   const auto lines = [](const std::string& text) {
     std::multiset<std::string> out;
-    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) out.insert(text.substr(at, end - at));
+    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+      out.insert(text.substr(at, end - at));
     return out;
   };
   Program a = test::scaled_relu(kir::Op::neg), b = test::scaled_relu(kir::Op::abs);
@@ -95,23 +100,29 @@ TEST(Manifest, TwoProgramsThatDifferInOneOpDifferInFewLines) {
   std::vector<std::string> only_x;
   std::ranges::set_difference(x, y, std::back_inserter(only_x));
   EXPECT_EQ(x.size(), y.size());
-  EXPECT_EQ(only_x.size(), 3u) << fmt::format("{}", fmt::join(only_x, "\n"));  // the instruction, the kernel's id, the program's
+  EXPECT_EQ(only_x.size(), 3u) << fmt::format(
+      "{}", fmt::join(only_x, "\n"));  // the instruction, the kernel's id, the program's
 }
 
 TEST(Manifest, TextIsReadable) {
   const std::string text = text_of(test::scaled_relu());
-  for (const char* line : {"  \"format\": \"ostinato\",\n", "    {\"max\": 64, \"min\": 1, \"name\": \"n\"}\n",
-                           "    {\"device\": 0, \"dtype\": \"f32\", \"name\": \"x\", \"shape\": [\"n\", \"4\"]}\n",
-                           "  \"version\": [1, 0]\n"})
+  for (const char* line :
+       {"  \"format\": \"ostinato\",\n", "    {\"max\": 64, \"min\": 1, \"name\": \"n\"}\n",
+        "    {\"device\": 0, \"dtype\": \"f32\", \"name\": \"x\", \"shape\": [\"n\", \"4\"]}\n",
+        "  \"version\": [1, 0]\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
-  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) EXPECT_LE(end - at, 110u);
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    EXPECT_LE(end - at, 110u);
 }
 
-// --- files -----------------------------------------------------------------------------------------------------------
+// --- files
 
 Program with_large_constant() {
   Program p = test::scaled_relu();
-  p.constants.push_back({.name = "w", .data = test::floats({300}, std::vector<float>(300, 2.5f)), .file = {}, .tensor = {}});
+  p.constants.push_back({.name = "w",
+                         .data = test::floats({300}, std::vector<float>(300, 2.5f)),
+                         .file = {},
+                         .tensor = {}});
   return p;
 }
 
@@ -143,7 +154,8 @@ TEST(ManifestFiles, ExistingWeightsAreReferredTo) {
   Document d{with_large_constant(), {}, {}};
   d.program.constants[1].file = "weights.safetensors";
   d.program.constants[1].tensor = "layer.w";
-  ASSERT_OK(write_safetensors(folder / "weights.safetensors", {{"layer.w", d.program.constants[1].data.get()}}));
+  ASSERT_OK(write_safetensors(folder / "weights.safetensors",
+                              {{"layer.w", d.program.constants[1].data.get()}}));
   ASSERT_OK(save(d, folder / "a.ost.json"));
   EXPECT_FALSE(std::filesystem::exists(folder / "a.safetensors"));
   ASSERT_OK(load(folder / "a.ost.json"));
@@ -161,7 +173,8 @@ TEST(ManifestFiles, ImagesOnlyForCallersThatTrust) {
   Document d{test::scaled_relu(), {}, {}};
   const std::vector<uint8_t> image = {'i', 'm', 'a', 'g', 'e'};
   const std::string hash = sha256_hex(image);
-  for (KernelDesc& k : d.program.kernels) k.variants.push_back({"cpu", "x86_64-v4", "llvm-22", hash, image});
+  for (KernelDesc& k : d.program.kernels)
+    k.variants.push_back({"cpu", "x86_64-v4", "llvm-22", hash, image});
   ASSERT_OK(save(d, folder / "a.ost.json"));
   const std::string file = "a.images/" + hash + ".img";
   EXPECT_EQ(test::read_file(folder / file), "image");
@@ -175,26 +188,34 @@ TEST(ManifestFiles, ImagesOnlyForCallersThatTrust) {
   EXPECT_EQ(trusted->program.kernels[1].variants[0].image, image);
   test::write_file(folder / file, "imagf");
   EXPECT_TRUE(load(folder / "a.ost.json").has_value());
-  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .images = true}), "/kernels/0/variants/0/file: " + file + " has sha256");
+  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .images = true}),
+               "/kernels/0/variants/0/file: " + file + " has sha256");
   test::write_file(folder / file, "image, longer");
-  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .images = true}), file + " has 13 bytes, 5 were recorded");
+  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .images = true}),
+               file + " has 13 bytes, 5 were recorded");
   std::filesystem::remove(folder / file);
-  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .images = true}), "cannot open: No such file or directory");
+  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .images = true}),
+               "cannot open: No such file or directory");
   d.program.kernels[0].variants[0].image[0] = 'X';
-  EXPECT_ERROR(save(d, folder / "a.ost.json"), "kernel 'scale' for x86_64-v4: the image has sha256");
+  EXPECT_ERROR(save(d, folder / "a.ost.json"),
+               "kernel 'scale' for x86_64-v4: the image has sha256");
 }
 
 TEST(ManifestFiles, LinksAndMissingFiles) {
   const test::TempFolder folder, outside;
   ASSERT_OK(save({with_large_constant(), {}, {}}, folder / "a.ost.json"));
   std::filesystem::rename(folder / "a.safetensors", outside / "a.safetensors");
-  EXPECT_ERROR(load(folder / "a.ost.json"), "/constants/1/file: a.safetensors: cannot open: No such file or directory");
+  EXPECT_ERROR(load(folder / "a.ost.json"),
+               "/constants/1/file: a.safetensors: cannot open: No such file or directory");
   std::filesystem::create_symlink(outside / "a.safetensors", folder / "a.safetensors");
-  EXPECT_ERROR(load(folder / "a.ost.json"), "/constants/1/file: a.safetensors: a symbolic link, which is not followed");
+  EXPECT_ERROR(load(folder / "a.ost.json"),
+               "/constants/1/file: a.safetensors: a symbolic link, which is not followed");
   std::filesystem::remove(folder / "a.safetensors");
   test::write_file(folder / "a.safetensors", "short");
-  EXPECT_ERROR(load(folder / "a.ost.json"), "/constants/1/file: a.safetensors: 5 bytes: too short for a safetensors file");
-  EXPECT_ERROR(load(folder / "none.ost.json"), "none.ost.json: cannot open: No such file or directory");
+  EXPECT_ERROR(load(folder / "a.ost.json"),
+               "/constants/1/file: a.safetensors: 5 bytes: too short for a safetensors file");
+  EXPECT_ERROR(load(folder / "none.ost.json"),
+               "none.ost.json: cannot open: No such file or directory");
   EXPECT_ERROR(load(folder.path()), "not a regular file");
   EXPECT_ERROR(save({Program{}, {}, {}}, folder / "no/where/a.ost.json"), "cannot open the folder");
 }
@@ -202,14 +223,16 @@ TEST(ManifestFiles, LinksAndMissingFiles) {
 TEST(ManifestFiles, DataBeyondTheLimitIsNotRead) {
   const test::TempFolder folder;
   ASSERT_OK(save({with_large_constant(), {}, {}}, folder / "a.ost.json"));
-  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .max_data_bytes = 1000}), "/constants/1: 1200 bytes of data, 984 more may be read");
+  EXPECT_ERROR(load(folder / "a.ost.json", {.json = {}, .max_data_bytes = 1000}),
+               "/constants/1: 1200 bytes of data, 984 more may be read");
 }
 
 TEST(ManifestFiles, OnlyGoodProgramsAreSaved) {
   const test::TempFolder folder;
   Program p = test::scaled_relu();
   p.steps[1].args[0] = 99;
-  EXPECT_ERROR(save({p, {}, {}}, folder / "a.ost.json"), "a.ost.json: /steps/1/args/0: buffer 99, there are 4");
+  EXPECT_ERROR(save({p, {}, {}}, folder / "a.ost.json"),
+               "a.ost.json: /steps/1/args/0: buffer 99, there are 4");
   EXPECT_FALSE(std::filesystem::exists(folder / "a.ost.json"));
 }
 

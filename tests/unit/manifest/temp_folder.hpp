@@ -48,20 +48,24 @@ inline void write_file(const std::string& path, std::string_view bytes) {
   EXPECT_TRUE(out.good()) << path;
 }
 
-inline std::span<const uint8_t> bytes_of(std::string_view s) { return {reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
+inline std::span<const uint8_t> bytes_of(std::string_view s) {
+  return {reinterpret_cast<const uint8_t*>(s.data()), s.size()};
+}
 
 }  // namespace ost::test
 
 // The error's text holds `wanted`.
-#define EXPECT_ERROR(result, wanted)                                                            \
-  do {                                                                                          \
-    const auto& result_ = (result);                                                             \
-    if (result_) ADD_FAILURE() << "no error, want: " << (wanted);                               \
-    else EXPECT_NE(result_.error().message.find(wanted), std::string::npos)                     \
-        << "found: " << result_.error().message << "\nwant:  " << (wanted);                     \
+#define EXPECT_ERROR(result, wanted)                                          \
+  do {                                                                        \
+    const auto& result_ = (result);                                           \
+    if (result_)                                                              \
+      ADD_FAILURE() << "no error, want: " << (wanted);                        \
+    else                                                                      \
+      EXPECT_NE(result_.error().message.find(wanted), std::string::npos)      \
+          << "found: " << result_.error().message << "\nwant:  " << (wanted); \
   } while (0)
-#define ASSERT_OK(result)                                                                       \
-  do {                                                                                          \
-    const auto& result_ = (result);                                                             \
-    ASSERT_TRUE(result_.has_value()) << (result_ ? std::string() : result_.error().message);    \
+#define ASSERT_OK(result)                                                                    \
+  do {                                                                                       \
+    const auto& result_ = (result);                                                          \
+    ASSERT_TRUE(result_.has_value()) << (result_ ? std::string() : result_.error().message); \
   } while (0)

@@ -61,37 +61,68 @@ inline Program scaled_relu(kir::Op second = kir::Op::max) {
   p.vars = {n};
   p.inputs = {{.name = "x", .dtype = DType::f32, .shape = shape, .device = 0, .written = false}};
   p.outputs = {{.name = "y", .dtype = DType::f32, .shape = shape, .device = 0, .buffer = 3}};
-  p.constants = {{.name = "c", .data = floats({4}, {1.0f, -0.0f, 0.5f, 3.0f}), .file = {}, .tensor = {}}};
+  p.constants = {
+      {.name = "c", .data = floats({4}, {1.0f, -0.0f, 0.5f, 3.0f}), .file = {}, .tensor = {}}};
   p.arenas = {{.device = 0, .bytes = 1024}};
   const auto buffer = [&](BufferKind kind, Sym count, uint32_t arena) {
-    p.buffers.push_back({.kind = kind, .slot = 0, .device = 0, .dtype = DType::f32, .elements = std::move(count), .arena = arena, .offset = 0});
+    p.buffers.push_back({.kind = kind,
+                         .slot = 0,
+                         .device = 0,
+                         .dtype = DType::f32,
+                         .elements = std::move(count),
+                         .arena = arena,
+                         .offset = 0});
   };
   buffer(BufferKind::input, elements, kNoIndex);
   buffer(BufferKind::constant, Sym(4), kNoIndex);
   buffer(BufferKind::temp, elements, 0);
   buffer(BufferKind::output, elements, kNoIndex);
   p.kernels.push_back({"scale", scale_kernel(), {}});
-  p.kernels.push_back({second == kir::Op::max ? "relu" : "pointwise", pointwise_kernel(second), {}});
-  p.steps.push_back({.kind = StepKind::launch, .device = 0, .kernel = 0, .args = {0, 1, 2}, .vars = {0}, .after = {}, .level = 0});
-  p.steps.push_back({.kind = StepKind::launch, .device = 0, .kernel = 1, .args = {2, 3}, .vars = {0}, .after = {0}, .level = 1});
-  p.groups = {{{"mul"}, 0, 0, "pointwise", "the test says so", Sym(0)}, {{"relu"}, 1, 1, "pointwise", "output", elements * Sym(4)}};
+  p.kernels.push_back(
+      {second == kir::Op::max ? "relu" : "pointwise", pointwise_kernel(second), {}});
+  p.steps.push_back({.kind = StepKind::launch,
+                     .device = 0,
+                     .kernel = 0,
+                     .args = {0, 1, 2},
+                     .vars = {0},
+                     .after = {},
+                     .level = 0});
+  p.steps.push_back({.kind = StepKind::launch,
+                     .device = 0,
+                     .kernel = 1,
+                     .args = {2, 3},
+                     .vars = {0},
+                     .after = {0},
+                     .level = 1});
+  p.groups = {{{"mul"}, 0, 0, "pointwise", "the test says so", Sym(0)},
+              {{"relu"}, 1, 1, "pointwise", "output", elements * Sym(4)}};
   p.guards = {{Sym(1), Sym::var(n), "at least one row"}};
   return p;
 }
 
-// Two devices, a state that is written, an input that is written, a pass-through output, an integer constant, no
-// variables: acc += x on device 0, its copy to device 1 is an output.
+// Two devices, a state that is written, an input that is written, a pass-through output, an integer
+// constant, no variables: acc += x on device 0, its copy to device 1 is an output.
 inline Program accumulate() {
   const Shape shape = {Sym(8)};
   Program p;
   p.device_count = 2;
   p.inputs = {{.name = "x", .dtype = DType::f32, .shape = shape, .device = 0, .written = false},
               {.name = "log", .dtype = DType::f32, .shape = shape, .device = 0, .written = true}};
-  p.states = {{.name = "acc", .dtype = DType::f32, .shape = shape, .device = 0, .initial = floats({8}, std::vector<float>(8, 1.5f))}};
+  p.states = {{.name = "acc",
+               .dtype = DType::f32,
+               .shape = shape,
+               .device = 0,
+               .initial = floats({8}, std::vector<float>(8, 1.5f))}};
   p.outputs = {{.name = "sum", .dtype = DType::f32, .shape = shape, .device = 1, .buffer = 3},
                {.name = "same", .dtype = DType::f32, .shape = shape, .device = 0, .buffer = 0}};
   const auto buffer = [&](BufferKind kind, uint32_t slot, uint32_t device) {
-    p.buffers.push_back({.kind = kind, .slot = slot, .device = device, .dtype = DType::f32, .elements = Sym(8), .arena = kNoIndex, .offset = 0});
+    p.buffers.push_back({.kind = kind,
+                         .slot = slot,
+                         .device = device,
+                         .dtype = DType::f32,
+                         .elements = Sym(8),
+                         .arena = kNoIndex,
+                         .offset = 0});
   };
   buffer(BufferKind::input, 0, 0);
   buffer(BufferKind::input, 1, 0);
@@ -107,8 +138,20 @@ inline Program accumulate() {
   b.store(acc, i, sum);
   b.store(log, i, b.load(x, i));
   p.kernels.push_back({"accumulate", finish(b), {}});
-  p.steps.push_back({.kind = StepKind::launch, .device = 0, .kernel = 0, .args = {0, 1, 2}, .vars = {}, .after = {}, .level = 0});
-  p.steps.push_back({.kind = StepKind::copy, .device = 1, .kernel = kNoIndex, .args = {3, 2}, .vars = {}, .after = {0}, .level = 1});
+  p.steps.push_back({.kind = StepKind::launch,
+                     .device = 0,
+                     .kernel = 0,
+                     .args = {0, 1, 2},
+                     .vars = {},
+                     .after = {},
+                     .level = 0});
+  p.steps.push_back({.kind = StepKind::copy,
+                     .device = 1,
+                     .kernel = kNoIndex,
+                     .args = {3, 2},
+                     .vars = {},
+                     .after = {0},
+                     .level = 1});
   return p;
 }
 
