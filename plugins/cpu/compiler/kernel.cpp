@@ -1,6 +1,7 @@
 #include "plugins/cpu/compiler/kernel.hpp"
 
 #include "plugins/cpu/abi/kernel.h"
+#include "plugins/cpu/compiler/attention_tiles.hpp"
 #include "plugins/cpu/compiler/gemm.hpp"
 #include "plugins/cpu/compiler/nest.hpp"
 #include "plugins/cpu/compiler/phase.hpp"
@@ -103,7 +104,7 @@ class KernelEmitter {
 
 }  // namespace
 
-// Matrix products have phases of their own, as many as there is room for; all other statements are nests of one phase.
+// The first matrix product or attention has phases of its own; all other statements are nests of one phase.
 Lowering choose_lowering(const Facts& facts, FeatureSet isa) {
   std::vector<Statement> statements = statements_of(facts), others;
   Lowering lowering;
@@ -112,9 +113,17 @@ Lowering choose_lowering(const Facts& facts, FeatureSet isa) {
     return lowering;
   }
   for (Statement& s : statements) {
-    const auto plan = lowering.phases.empty() ? plan_gemm(facts, isa, s) : std::nullopt;
-    if (plan) add_gemm(lowering, *plan);
-    else others.push_back(std::move(s));
+    if (lowering.phases.empty()) {
+      if (const auto product = plan_gemm(facts, isa, s)) {
+        add_gemm(lowering, *product);
+        continue;
+      }
+      if (const auto attention = plan_attention(facts, isa, s)) {
+        add_attention(lowering, *attention);
+        continue;
+      }
+    }
+    others.push_back(std::move(s));
   }
   if (others.empty() && !lowering.phases.empty()) return lowering;
   const auto nests = std::make_shared<std::vector<Nest>>(plan_nests(facts, isa, std::move(others)));

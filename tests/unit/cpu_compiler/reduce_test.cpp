@@ -132,21 +132,28 @@ TEST(CpuReduce, NestedReductions) {
   }
 }
 
-void check_attention(int64_t queries, int64_t keys, int64_t channels, bool mask_all) {
+enum class Hidden { some, all, none };
+
+void check_attention(int64_t queries, int64_t keys, int64_t channels, Hidden hidden) {
   Case c(static_cast<uint64_t>(keys));
   const Value q = c.smooth_input(DType::f32, queries * channels), k = c.smooth_input(DType::f32, keys * channels),
               v = c.smooth_input(DType::f32, keys * channels), m = c.input(DType::boolean, queries * keys),
               out = c.output(DType::f32, queries * channels);
   const Value i = c.axis(queries), d = c.axis(channels), j = c.axis(keys, Role::reduce), s = c.axis(channels, Role::reduce);
   const Value dot = c.b.contract(Order::blk256, c.b.load(q, c.at(i, channels, s)), c.b.load(k, c.at(j, channels, s)), s);
-  const Value mask = mask_all ? c.b.boolean(false) : c.b.load(m, c.at(i, keys, j));
+  const Value mask = hidden == Hidden::some ? c.b.load(m, c.at(i, keys, j)) : c.b.boolean(hidden == Hidden::none);
   c.b.store(out, c.at(i, channels, d), c.b.attn(c.b.mul(dot, c.b.f32(0.125f)), mask, c.b.load(v, c.at(j, channels, d)), j));
   c.check();
 }
 TEST(CpuReduce, Attention) {
-  for (const int64_t keys : {0, 1, 63, 65, 200, 1024, 2500}) check_attention(3, keys, 20, false);
-  check_attention(4, 70, 1, false);
-  check_attention(2, 70, 33, true);
+  for (const int64_t keys : {0, 1, 63, 65, 200, 1024, 2500}) check_attention(3, keys, 20, Hidden::some);
+  for (const int64_t keys : {0, 10, 64, 130, 1100})
+    for (const int64_t channels : {8, 64, 72}) check_attention(13, keys, channels, Hidden::some);
+  check_attention(7, 1025, 64, Hidden::all);
+  check_attention(7, 1100, 64, Hidden::none);
+  check_attention(20, 129, 24, Hidden::none);
+  check_attention(4, 70, 1, Hidden::some);
+  check_attention(2, 70, 33, Hidden::all);
 }
 
 }  // namespace
