@@ -7,11 +7,11 @@
 namespace ost::kir {
 namespace {
 
-constexpr int kBudget = 48;  // of one proof: the builder has to be quick
+constexpr int kBudget = 96;  // of one proof: the builder has to be quick
 
 }  // namespace
 
-const Poly& IndexSimplifier::poly(Value v) {
+Poly IndexSimplifier::poly(Value v) {
   index_.extend();
   return index_.poly(v);
 }
@@ -23,6 +23,7 @@ Range IndexSimplifier::range(Value v) {
 
 void IndexSimplifier::clear() {
   index_.clear();
+  samples_.clear();
   partner_.clear();
 }
 
@@ -49,6 +50,8 @@ bool IndexSimplifier::nonnegative(const Poly& p) {
     if (r->lo >= 0) return true;
     if (r->hi < 0) return false;
   }
+  samples_.extend(pool_.kernel());
+  if (samples_.refutes_nonnegative(p)) return false;
   Prover prover(index_, kBudget);
   prover.assume_points(index_.depends(p));
   return prover.nonnegative(p);
@@ -65,9 +68,12 @@ Value IndexSimplifier::arithmetic(const Inst& inst) {
 Value IndexSimplifier::division(const Inst& inst) {
   const Poly a = poly(inst.src[0]);
   const Poly b = poly(inst.src[1]);
+  const Poly divisor_margin = b - Poly::constant(1);
+  samples_.extend(pool_.kernel());
+  if (!a.is_valid() || samples_.refutes_nonnegative(a)) return kNone;
   Prover prover(index_, kBudget);
   prover.assume_points(index_.depends(a) | index_.depends(b));
-  if (!prover.nonnegative(b - Poly::constant(1)) || !prover.nonnegative(a)) return kNone;
+  if (!prover.nonnegative(divisor_margin) || !prover.nonnegative(a)) return kNone;
   const Poly result = inst.op == OST_KIR_OP_DIV ? quotient(a, b, 8) : remainder(a, b, 8);
   return result.is_valid() ? emit(rejoin(result)) : kNone;
 }
@@ -109,7 +115,9 @@ Value IndexSimplifier::comparison(const Inst& inst) {
 // --- spelling ---------------------------------------------------------------------------------------------------------
 
 Value IndexSimplifier::raw(Op op, Value a, Value b) {
-  return pool_.intern(make_inst(op, DType::i64, {a, b}));
+  const Value v = pool_.intern(make_inst(op, DType::i64, {a, b}));
+  index_.extend();  // whoever sees a polynomial with this atom may ask for its range
+  return v;
 }
 
 // Spelled records are not commuted: the order is a function of the polynomial already.

@@ -9,6 +9,7 @@
 
 #include "core/kir/index.hpp"
 #include "core/kir/pool.hpp"
+#include "core/kir/samples.hpp"
 
 namespace ost::kir {
 
@@ -26,7 +27,7 @@ class IndexSimplifier {
  private:
   static constexpr size_t kMaxTerms = 24;
 
-  const Poly& poly(Value v);
+  Poly poly(Value v);  // a copy: the analysis grows while it is used
   Value emit(const Poly& p);
   Value emit_product(const Monomial& m, int64_t coefficient);
   Value emit_sum(Value sum, const Monomial& m, int64_t coefficient);
@@ -52,6 +53,7 @@ class IndexSimplifier {
 
   Pool& pool_;
   IndexAnalysis index_;
+  Samples samples_;
   std::unordered_map<Value, Poly> partner_;  // the quotient that belongs to a remainder
 };
 

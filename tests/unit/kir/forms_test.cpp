@@ -189,6 +189,34 @@ TEST(Forms, EveryAcceptedMutationIsCanonical) {
   EXPECT_GT(accepted, 300);
 }
 
+// The same for the text: a changed character is refused with a line, or gives a kernel whose text reads back.
+TEST(Forms, MutatedTextIsRefusedOrReadsBack) {
+  std::mt19937 rng(12);
+  constexpr std::string_view kCharacters = "0123456789%=, xrwnab_-#\n";
+  int accepted = 0;
+  int refused = 0;
+  for (uint32_t seed = 1; seed <= 200; ++seed) {
+    const std::string text = to_text(KernelMaker(seed).make(12));
+    for (int i = 0; i < 40; ++i) {
+      std::string mutant = text;
+      for (auto n = 1 + rng() % 3; n > 0; --n) mutant[rng() % mutant.size()] = kCharacters[rng() % kCharacters.size()];
+      const auto k = from_text(mutant);
+      if (!k) {
+        ++refused;
+        EXPECT_TRUE(k.error().message.starts_with("kir text")) << k.error().message;
+        continue;
+      }
+      ++accepted;
+      const auto again = from_text(to_text(*k));
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ(*again, *k);
+      if (verify(*k)) (void)prove_bounds(*k);
+    }
+  }
+  EXPECT_GT(accepted, 150);
+  EXPECT_GT(refused, 1500);
+}
+
 TEST(Kernel, HashIsOfTheBinaryForm) {
   const Kernel a = KernelMaker(1).make(10);
   Kernel b = a;
