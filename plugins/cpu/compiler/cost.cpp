@@ -27,7 +27,7 @@ Cost emit_cost(Eval& ev, const std::vector<Id>& roots) {
   Value* bytes = real(ev, 0);
   for (const Id v : ev.f.closure(roots)) {
     if (k.op(v) == OST_KIR_OP_PARAM) {
-      Value* count = to_real(ev, ev.scalar(k.src(v, 0)));
+      Value* count = to_real(ev, ev.count(k.src(v, 0)));
       bytes = ev.e.b.CreateFAdd(bytes, ev.e.b.CreateFMul(count, real(ev, kir::size_of(k.dtype(v)))));
     }
     if (ev.f.owner[v] != kNone) continue;  // rare

@@ -134,6 +134,11 @@ Value* Eval::scalar(Id value) {
   return v.v;
 }
 
+Value* Eval::count(Id uniform) {
+  if (!lookup(uniform)) ensure({uniform});
+  return scalar(uniform);
+}
+
 Value* Eval::widened(Id, Val v) {
   const unsigned width = lanes().width;
   if (!v.stride) return e.splat(v.v, width);

@@ -82,7 +82,8 @@ class Eval {
   Value* scalar(Id value);                         // of a value that does not vary
   Value* vector(Id value) { return widened(value, get(value)); }  // as wide as the scope's lanes
   Value* natural(Id value) { return varies(value) ? vector(value) : scalar(value); }
-  Value* extent(Id axis) { return scalar(k.src(axis, 0)); }
+  Value* extent(Id axis) { return count(k.src(axis, 0)); }
+  Value* count(Id uniform);  // of an integer made of constants and variables
   void store(Id store);  // its operands are ensured
   Value* param(Id param);
   Value* shared();  // the call's shared memory

@@ -13,6 +13,7 @@ namespace {
 
 constexpr unsigned kWorthKeeping = 8;      // operations saved for each element
 constexpr int64_t kLongestRow = 1 << 16;  // elements of scratch memory
+constexpr size_t kMostRecords = 10000;    // the comparison recurses
 
 class Finder {
  public:

@@ -90,6 +90,22 @@ TEST(CpuCompiler, EqualJobsGiveEqualImages) {
   }
 }
 
+TEST(CpuCompiler, DeepExpressionsNeedNoDeepStack) {
+  Builder b;
+  const Value n = b.var(0, 0, 10);
+  Value count = n;
+  for (int i = 0; i < 20000; ++i) count = b.add(b.binary(Op::max, count, b.i64(i % 7)), n);
+  const Value x = b.param(0, DType::f32, count, OST_KIR_READ), out = b.param(1, DType::f32, count, OST_KIR_WRITE);
+  const Value i = b.axis(count, Role::parallel);
+  Value v = b.load(x, i);
+  for (int k = 0; k < 3000; ++k) v = b.add(b.mul(v, v), b.f32(static_cast<float>(k)));
+  b.store(out, i, v);
+  const auto kernel = b.build();
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  const auto image = compile_image(*kernel, ost_cpu::to_key(ost_cpu::kAvx2Level));
+  EXPECT_TRUE(image) << image.error().message;
+}
+
 TEST(CpuTarget, KeysAreCanonicalAndClosed) {
   using namespace ost_cpu;
   for (const FeatureSet set : {kBaseline, kAvx2Level, kAvx512Level}) EXPECT_EQ(from_key(to_key(set)), set);

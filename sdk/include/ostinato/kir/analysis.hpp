@@ -23,8 +23,8 @@ struct Range {
   bool within(int64_t a, int64_t b) const { return lo >= a && hi <= b; }
 };
 
-// How an integer moves when one axis advances by one: by a constant, by an amount that depends on no axis but is not
-// known here, or in no regular way.
+// How an integer moves when one axis advances by one: by a constant, by an amount that does not depend on that axis but
+// is not known here, or in no regular way.
 struct Stride {
   enum Kind : uint8_t { constant, uniform, irregular } kind = irregular;
   int64_t value = 0;  // kind constant
@@ -71,13 +71,10 @@ class Analysis {
   int64_t max_extent(Id axis) const { return std::max<int64_t>(ranges_[k_.src(axis, 0)].hi, 0); }
 
   Stride stride(Id value, Id axis) const {
-    if (!depends(value, axis)) return {Stride::constant, 0};
-    if (value == axis) return {Stride::constant, 1};
-    const uint64_t key = uint64_t{value} << 32 | axis;
-    if (const auto known = strides_.find(key); known != strides_.end()) return known->second;
-    const Stride s = stride_of(value, axis);
-    strides_.emplace(key, s);
-    return s;
+    std::vector<Stride>& all = strides_[axis];
+    // For all records at once, in order: no recursion, however deep an expression is.
+    while (all.size() <= value) all.push_back(stride_of(static_cast<Id>(all.size()), axis, all));
+    return all[value];
   }
 
  private:
@@ -101,10 +98,13 @@ class Analysis {
     return clipped(*std::min_element(v, v + 4), *std::max_element(v, v + 4));
   }
 
-  Stride stride_of(Id value, Id axis) const {
+  Stride stride_of(Id value, Id axis, const std::vector<Stride>& known) const {
     const uint16_t op = k_.op(value);
+    if (!depends(value, axis)) return {Stride::constant, 0};
+    if (value == axis) return {Stride::constant, 1};
+    if (k_.dtype(value) != OST_DTYPE_I64) return {};
     if (op == OST_KIR_OP_ADD || op == OST_KIR_OP_SUB) {
-      const Stride a = stride(k_.src(value, 0), axis), b = stride(k_.src(value, 1), axis);
+      const Stride a = known[k_.src(value, 0)], b = known[k_.src(value, 1)];
       if (a.kind == Stride::irregular || b.kind == Stride::irregular) return {};
       int64_t v = 0;
       const bool constant = a.kind == Stride::constant && b.kind == Stride::constant &&
@@ -116,7 +116,7 @@ class Analysis {
       for (unsigned i = 0; i < 2; ++i) {
         const Id x = k_.src(value, i), y = k_.src(value, 1 - i);
         if (depends(y, axis)) continue;
-        const Stride s = stride(x, axis);
+        const Stride s = known[x];
         if (s.kind == Stride::irregular) return {};
         const Range r = ranges_[y];
         int64_t product;
@@ -164,7 +164,7 @@ class Analysis {
   std::vector<Id> axes_, stores_;
   std::vector<AxisSet> deps_;
   std::vector<Range> ranges_;
-  mutable std::unordered_map<uint64_t, Stride> strides_;  // by value and axis: expressions are DAGs
+  mutable std::unordered_map<Id, std::vector<Stride>> strides_;  // by axis: of the records so far
 };
 
 }  // namespace ostinato::kir
