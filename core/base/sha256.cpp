@@ -10,14 +10,19 @@ struct Sha256::State {
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
   state_->context = EVP_MD_CTX_new();
-  if (!state_->context || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) throw std::bad_alloc();
+  if (!state_->context || EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
+    throw std::bad_alloc();
 }
 
 Sha256::~Sha256() { EVP_MD_CTX_free(state_->context); }
 
-void Sha256::update(std::span<const uint8_t> bytes) { EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()); }
+void Sha256::update(std::span<const uint8_t> bytes) {
+  EVP_DigestUpdate(state_->context, bytes.data(), bytes.size());
+}
 
-void Sha256::update(std::string_view text) { EVP_DigestUpdate(state_->context, text.data(), text.size()); }
+void Sha256::update(std::string_view text) {
+  EVP_DigestUpdate(state_->context, text.data(), text.size());
+}
 
 std::array<uint8_t, 32> Sha256::finish() {
   std::array<uint8_t, 32> digest{};

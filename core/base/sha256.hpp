@@ -26,8 +26,8 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
-std::string to_hex(std::span<const uint8_t> bytes);          // lower case
-std::string sha256_hex(std::span<const uint8_t> bytes);      // 64 hex digits
+std::string to_hex(std::span<const uint8_t> bytes);      // lower case
+std::string sha256_hex(std::span<const uint8_t> bytes);  // 64 hex digits
 std::string sha256_hex(std::string_view text);
 
 }  // namespace ost

@@ -1,5 +1,5 @@
-// Construction, comparison and ring arithmetic of Sym. Division and min/max: sym_div.cpp; intervals and proofs:
-// sym_bounds.cpp; evaluation: sym_eval.cpp; text: sym_text.cpp.
+// Construction, comparison and ring arithmetic of Sym. Division and min/max: sym_div.cpp; intervals
+// and proofs: sym_bounds.cpp; evaluation: sym_eval.cpp; text: sym_text.cpp.
 #include "core/base/sym.hpp"
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace ost {
 namespace {
 
-std::strong_ordering compare_terms(const std::vector<Sym::Term>& a, const std::vector<Sym::Term>& b) {
+std::strong_ordering compare_terms(const std::vector<Sym::Term>& a,
+                                   const std::vector<Sym::Term>& b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (auto order = compare_factors(a[i].factors, b[i].factors); order != 0) return order;
     if (auto order = a[i].coefficient <=> b[i].coefficient; order != 0) return order;
@@ -18,7 +19,8 @@ std::strong_ordering compare_terms(const std::vector<Sym::Term>& a, const std::v
 }
 
 // Merges two sorted term lists, the second one times `sign`; nothing on overflow.
-std::optional<std::vector<Sym::Term>> merge(const std::vector<Sym::Term>& a, const std::vector<Sym::Term>& b, int64_t sign) {
+std::optional<std::vector<Sym::Term>> merge(const std::vector<Sym::Term>& a,
+                                            const std::vector<Sym::Term>& b, int64_t sign) {
   std::vector<Sym::Term> out;
   out.reserve(a.size() + b.size());
   size_t i = 0;
@@ -82,7 +84,8 @@ std::strong_ordering compare_factors(const Factors& a, const Factors& b) {
 }
 
 Sym SymAccess::invalid() {
-  static const auto rep = std::make_shared<const Sym::Rep>(Sym::Rep{{}, INT64_MIN, INT64_MAX, false});
+  static const auto rep =
+      std::make_shared<const Sym::Rep>(Sym::Rep{{}, INT64_MIN, INT64_MAX, false});
   return Sym(rep);
 }
 
@@ -94,8 +97,12 @@ Sym SymAccess::from_terms(std::vector<Sym::Term> terms) {
   for (const Sym::Term& term : rep.terms) {
     if (term.factors.size() > kMaxDegree) return invalid();
     const Interval range = interval_of(term);
-    rep.lower = rep.lower == INT64_MIN || range.lower == INT64_MIN ? INT64_MIN : saturated_sum(rep.lower, range.lower);
-    rep.upper = rep.upper == INT64_MAX || range.upper == INT64_MAX ? INT64_MAX : saturated_sum(rep.upper, range.upper);
+    rep.lower = rep.lower == INT64_MIN || range.lower == INT64_MIN
+                    ? INT64_MIN
+                    : saturated_sum(rep.lower, range.lower);
+    rep.upper = rep.upper == INT64_MAX || range.upper == INT64_MAX
+                    ? INT64_MAX
+                    : saturated_sum(rep.upper, range.upper);
   }
   return Sym(std::make_shared<const Sym::Rep>(std::move(rep)));
 }
@@ -145,13 +152,15 @@ Sym operator+(const Sym& a, const Sym& b) {
 Sym operator-(const Sym& a, const Sym& b) {
   int64_t difference = 0;
   if (a.rep_ || b.rep_) return combine(a, b, -1);
-  return __builtin_sub_overflow(a.value_, b.value_, &difference) ? SymAccess::invalid() : Sym(difference);
+  return __builtin_sub_overflow(a.value_, b.value_, &difference) ? SymAccess::invalid()
+                                                                 : Sym(difference);
 }
 
 Sym operator*(const Sym& a, const Sym& b) {
   if (!a.rep_ && !b.rep_) {
     int64_t product = 0;
-    return __builtin_mul_overflow(a.value_, b.value_, &product) ? SymAccess::invalid() : Sym(product);
+    return __builtin_mul_overflow(a.value_, b.value_, &product) ? SymAccess::invalid()
+                                                                : Sym(product);
   }
   if (!a.is_valid() || !b.is_valid()) return SymAccess::invalid();
   const std::vector<Sym::Term> left = a.terms();
@@ -162,10 +171,13 @@ Sym operator*(const Sym& a, const Sym& b) {
     std::vector<Sym::Term> row;
     for (const Sym::Term& y : right) {
       int64_t coefficient = 0;
-      if (__builtin_mul_overflow(x.coefficient, y.coefficient, &coefficient)) return SymAccess::invalid();
+      if (__builtin_mul_overflow(x.coefficient, y.coefficient, &coefficient))
+        return SymAccess::invalid();
       row.push_back({coefficient, multiply(x.factors, y.factors)});
     }
-    std::sort(row.begin(), row.end(), [](const auto& p, const auto& q) { return compare_factors(p.factors, q.factors) < 0; });
+    std::sort(row.begin(), row.end(), [](const auto& p, const auto& q) {
+      return compare_factors(p.factors, q.factors) < 0;
+    });
     sum = sum + SymAccess::from_terms(std::move(row));
   }
   return sum;
@@ -174,9 +186,11 @@ Sym operator*(const Sym& a, const Sym& b) {
 bool operator==(const Sym& a, const Sym& b) { return (a <=> b) == 0; }
 
 std::strong_ordering operator<=>(const Sym& a, const Sym& b) {
-  if (a.rep_ == b.rep_) return a.value_ <=> b.value_;  // both constants, or one expression (value_ is 0 then)
+  if (a.rep_ == b.rep_)
+    return a.value_ <=> b.value_;  // both constants, or one expression (value_ is 0 then)
   if (auto order = a.is_valid() <=> b.is_valid(); order != 0) return order;
-  if (!a.rep_ || !b.rep_) return !a.rep_ ? std::strong_ordering::less : std::strong_ordering::greater;
+  if (!a.rep_ || !b.rep_)
+    return !a.rep_ ? std::strong_ordering::less : std::strong_ordering::greater;
   return compare_terms(a.rep_->terms, b.rep_->terms);
 }
 

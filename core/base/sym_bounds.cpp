@@ -1,5 +1,6 @@
-// Interval arithmetic over variable bounds, and proofs of a <= b: the canonical difference is bounded by intervals, and
-// where these are too wide (a variable that occurs more than once), one atom after the other is replaced by a bound.
+// Interval arithmetic over variable bounds, and proofs of a <= b: the canonical difference is
+// bounded by intervals, and where these are too wide (a variable that occurs more than once), one
+// atom after the other is replaced by a bound.
 #include <algorithm>
 #include <utility>
 
@@ -17,8 +18,9 @@ int64_t saturated_product(int64_t a, int64_t b) {
 }
 
 Interval product(Interval x, Interval y) {
-  const auto [lower, upper] = std::minmax({saturated_product(x.lower, y.lower), saturated_product(x.lower, y.upper),
-                                           saturated_product(x.upper, y.lower), saturated_product(x.upper, y.upper)});
+  const auto [lower, upper] =
+      std::minmax({saturated_product(x.lower, y.lower), saturated_product(x.lower, y.upper),
+                   saturated_product(x.upper, y.lower), saturated_product(x.upper, y.upper)});
   return {lower, upper};
 }
 
@@ -40,8 +42,8 @@ Interval mod_interval(const Sym& a, const Sym& b) {
   return {0, a.lower() >= 0 ? std::min(a.upper(), below_divisor) : below_divisor};
 }
 
-// Proves "s >= 0" by replacing atoms that occur linearly. Each step removes one atom, so it ends; the budget bounds the
-// number of expressions looked at.
+// Proves "s >= 0" by replacing atoms that occur linearly. Each step removes one atom, so it ends;
+// the budget bounds the number of expressions looked at.
 class Prover {
  public:
   bool nonnegative(const Sym& s) {
@@ -49,7 +51,8 @@ class Prover {
     if (s.lower() >= 0) return true;
     if (s.upper() < 0) return false;
     for (const auto& atom : atoms_of(s)) {
-      if (auto parts = linear_in(s, *atom); parts && eliminate(*atom, parts->first, parts->second)) return true;
+      if (auto parts = linear_in(s, *atom); parts && eliminate(*atom, parts->first, parts->second))
+        return true;
     }
     return false;
   }
@@ -58,11 +61,14 @@ class Prover {
   // Composite atoms first: their bounds bring in variables that may then cancel.
   static Factors atoms_of(const Sym& s) {
     Factors atoms;
-    for (const Sym::Term& term : s.terms()) atoms.insert(atoms.end(), term.factors.begin(), term.factors.end());
+    for (const Sym::Term& term : s.terms())
+      atoms.insert(atoms.end(), term.factors.begin(), term.factors.end());
     const auto later = [](const auto& x, const auto& y) { return compare_atoms(*x, *y) > 0; };
     std::sort(atoms.begin(), atoms.end(), later);
-    atoms.erase(std::unique(atoms.begin(), atoms.end(), [](const auto& x, const auto& y) { return compare_atoms(*x, *y) == 0; }),
-                atoms.end());
+    atoms.erase(
+        std::unique(atoms.begin(), atoms.end(),
+                    [](const auto& x, const auto& y) { return compare_atoms(*x, *y) == 0; }),
+        atoms.end());
     return atoms;
   }
 
@@ -81,7 +87,8 @@ class Prover {
         with.push_back(std::move(term));
       }
     }
-    return std::pair(SymAccess::from_terms(std::move(with)), SymAccess::from_terms(std::move(without)));
+    return std::pair(SymAccess::from_terms(std::move(with)),
+                     SymAccess::from_terms(std::move(without)));
   }
 
   bool eliminate(const Sym::Atom& x, const Sym& slope, const Sym& rest) {
@@ -89,15 +96,19 @@ class Prover {
     if (!rising && slope.upper() > 0) return false;  // unknown sign
     const auto at = [&](const Sym& bound) { return nonnegative(slope * bound + rest); };
     switch (x.kind) {
-      case Sym::AtomKind::var: return at(rising ? x.variable.min : x.variable.max);
-      case Sym::AtomKind::min: return rising ? at(x.a) && at(x.b) : at(x.a) || at(x.b);
-      case Sym::AtomKind::max: return rising ? at(x.a) || at(x.b) : at(x.a) && at(x.b);
+      case Sym::AtomKind::var:
+        return at(rising ? x.variable.min : x.variable.max);
+      case Sym::AtomKind::min:
+        return rising ? at(x.a) && at(x.b) : at(x.a) || at(x.b);
+      case Sym::AtomKind::max:
+        return rising ? at(x.a) || at(x.b) : at(x.a) && at(x.b);
       case Sym::AtomKind::mod:
         if (x.b.lower() < 1) return false;
         return rising ? at(0) : at(x.b - 1) || (x.a.lower() >= 0 && at(x.a));
       case Sym::AtomKind::floordiv: {
         if (x.b.lower() < 1) return false;
-        // a - b + 1 <= b * floordiv(a, b) <= a; b > 0, so the sign of b times the expression is the expression's.
+        // a - b + 1 <= b * floordiv(a, b) <= a; b > 0, so the sign of b times the expression is the
+        // expression's.
         const Sym bound = rising ? x.a - x.b + 1 : x.a;
         return nonnegative(slope * bound + rest * x.b);
       }
@@ -112,11 +123,16 @@ class Prover {
 
 Interval interval_of(const Sym::Atom& atom) {
   switch (atom.kind) {
-    case Sym::AtomKind::var: return {atom.variable.min, atom.variable.max};
-    case Sym::AtomKind::floordiv: return floordiv_interval(atom.a, atom.b);
-    case Sym::AtomKind::mod: return mod_interval(atom.a, atom.b);
-    case Sym::AtomKind::min: return {std::min(atom.a.lower(), atom.b.lower()), std::min(atom.a.upper(), atom.b.upper())};
-    case Sym::AtomKind::max: return {std::max(atom.a.lower(), atom.b.lower()), std::max(atom.a.upper(), atom.b.upper())};
+    case Sym::AtomKind::var:
+      return {atom.variable.min, atom.variable.max};
+    case Sym::AtomKind::floordiv:
+      return floordiv_interval(atom.a, atom.b);
+    case Sym::AtomKind::mod:
+      return mod_interval(atom.a, atom.b);
+    case Sym::AtomKind::min:
+      return {std::min(atom.a.lower(), atom.b.lower()), std::min(atom.a.upper(), atom.b.upper())};
+    case Sym::AtomKind::max:
+      return {std::max(atom.a.lower(), atom.b.lower()), std::max(atom.a.upper(), atom.b.upper())};
   }
   return {INT64_MIN, INT64_MAX};
 }

@@ -29,7 +29,8 @@ std::optional<Sym::Term> divide_term(const Sym::Term& a, const Sym::Term& b) {
   return quotient;
 }
 
-// a = b * whole + rest, where rest has no term that b divides; a constant b > 0 leaves a constant in [0, b).
+// a = b * whole + rest, where rest has no term that b divides; a constant b > 0 leaves a constant
+// in [0, b).
 struct Split {
   Sym whole = 0;
   Sym rest = 0;
@@ -53,7 +54,9 @@ Split split_by(const Sym& a, const Sym& b) {
     }
   }
   const auto sorted = [](std::vector<Sym::Term>& terms) {
-    std::sort(terms.begin(), terms.end(), [](const auto& p, const auto& q) { return compare_factors(p.factors, q.factors) < 0; });
+    std::sort(terms.begin(), terms.end(), [](const auto& p, const auto& q) {
+      return compare_factors(p.factors, q.factors) < 0;
+    });
     return SymAccess::from_terms(std::move(terms));
   };
   return {sorted(whole), sorted(rest)};
@@ -79,7 +82,8 @@ Sym reduced_floordiv(const Sym& a, const Sym& b) {
     Split by_g = split_by(a, g);  // only the constant term leaves a rest, which is below g
     return floordiv(by_g.whole, *c / g);
   }
-  if (const auto atom = SymAccess::lone_atom(a); atom && atom->kind == Sym::AtomKind::floordiv && atom->b.is_const()) {
+  if (const auto atom = SymAccess::lone_atom(a);
+      atom && atom->kind == Sym::AtomKind::floordiv && atom->b.is_const()) {
     const Sym product = atom->b * b;  // floordiv(floordiv(x, p), c) = floordiv(x, p*c) for p, c > 0
     if (product.is_valid() && *atom->b.constant() > 0) return floordiv(atom->a, product);
   }
@@ -107,7 +111,8 @@ Sym floordiv(const Sym& a, const Sym& b) {
 
 Sym mod(const Sym& a, const Sym& b) {
   if (!a.is_valid() || !b.is_valid() || b == Sym(0)) return SymAccess::invalid();
-  if (a.is_const() && b.is_const()) return b.value_ == -1 ? Sym(0) : Sym(a.value_ - b.value_ * floor_div(a.value_, b.value_));
+  if (a.is_const() && b.is_const())
+    return b.value_ == -1 ? Sym(0) : Sym(a.value_ - b.value_ * floor_div(a.value_, b.value_));
   if (b.upper() < 0) return 0 - mod(0 - a, 0 - b);
   if (b.lower() < 1) return SymAccess::from_atom(Sym::AtomKind::mod, a, b);
   const Sym rest = split_by(a, b).rest;

@@ -11,23 +11,31 @@ Result<int64_t> eval_atom(const Sym::Atom& atom, const Bindings& values) {
   if (atom.kind == Sym::AtomKind::var) {
     const Var& v = atom.variable;
     const auto found = values.find(v.name);
-    if (found == values.end()) return fail(OST_INVALID_ARGUMENT, "variable '{}' has no value", v.name);
+    if (found == values.end())
+      return fail(OST_INVALID_ARGUMENT, "variable '{}' has no value", v.name);
     if (found->second >= v.min && found->second <= v.max) return found->second;
-    return fail(OST_INVALID_ARGUMENT, "variable '{}' is {}, wanted a value from {} to {}", v.name, found->second, v.min, v.max);
+    return fail(OST_INVALID_ARGUMENT, "variable '{}' is {}, wanted a value from {} to {}", v.name,
+                found->second, v.min, v.max);
   }
   OST_TRY_ASSIGN(const int64_t a, atom.a.eval(values));
   OST_TRY_ASSIGN(const int64_t b, atom.b.eval(values));
   switch (atom.kind) {
-    case Sym::AtomKind::min: return std::min(a, b);
-    case Sym::AtomKind::max: return std::max(a, b);
-    case Sym::AtomKind::floordiv: case Sym::AtomKind::mod: {
+    case Sym::AtomKind::min:
+      return std::min(a, b);
+    case Sym::AtomKind::max:
+      return std::max(a, b);
+    case Sym::AtomKind::floordiv:
+    case Sym::AtomKind::mod: {
       const bool is_div = atom.kind == Sym::AtomKind::floordiv;
-      if (b == 0) return fail(OST_INVALID_ARGUMENT, "division by zero in {}({}, {})", is_div ? "floordiv" : "mod", atom.a.str(), atom.b.str());
+      if (b == 0)
+        return fail(OST_INVALID_ARGUMENT, "division by zero in {}({}, {})",
+                    is_div ? "floordiv" : "mod", atom.a.str(), atom.b.str());
       const Sym result = is_div ? floordiv(Sym(a), Sym(b)) : mod(Sym(a), Sym(b));
       if (result.is_valid()) return *result.constant();
       return fail(OST_INVALID_ARGUMENT, "overflow in floordiv({}, {})", atom.a.str(), atom.b.str());
     }
-    case Sym::AtomKind::var: break;
+    case Sym::AtomKind::var:
+      break;
   }
   return fail(OST_INTERNAL, "unknown kind of atom in a symbolic expression");
 }
@@ -36,7 +44,9 @@ Result<int64_t> eval_atom(const Sym::Atom& atom, const Bindings& values) {
 
 Result<int64_t> Sym::eval(const Bindings& values) const {
   if (!rep_) return value_;
-  if (!rep_->valid) return fail(OST_INVALID_ARGUMENT, "the expression is invalid: it overflowed or divides by zero");
+  if (!rep_->valid)
+    return fail(OST_INVALID_ARGUMENT,
+                "the expression is invalid: it overflowed or divides by zero");
   int64_t sum = 0;
   for (const Term& term : rep_->terms) {
     int64_t product = term.coefficient;
@@ -82,10 +92,18 @@ Sym Sym::substitute(const std::map<std::string, Sym, std::less<>>& values) const
       const Sym a = factor->a.substitute(values);
       const Sym b = factor->b.substitute(values);
       switch (factor->kind) {
-        case AtomKind::floordiv: product = product * floordiv(a, b); break;
-        case AtomKind::mod: product = product * mod(a, b); break;
-        case AtomKind::min: product = product * min(a, b); break;
-        default: product = product * max(a, b); break;
+        case AtomKind::floordiv:
+          product = product * floordiv(a, b);
+          break;
+        case AtomKind::mod:
+          product = product * mod(a, b);
+          break;
+        case AtomKind::min:
+          product = product * min(a, b);
+          break;
+        default:
+          product = product * max(a, b);
+          break;
       }
     }
     sum = sum + product;

@@ -6,8 +6,9 @@
 namespace ost {
 
 struct Sym::Rep {
-  std::vector<Term> terms;  // sorted by compare_factors, no zero coefficients; never a lone constant
-  int64_t lower = 0;        // interval over all variable values, saturated
+  std::vector<Term>
+      terms;          // sorted by compare_factors, no zero coefficients; never a lone constant
+  int64_t lower = 0;  // interval over all variable values, saturated
   int64_t upper = 0;
   bool valid = true;
 };
@@ -27,13 +28,15 @@ Interval interval_of(const Sym::Term& term);
 
 // The one friend of Sym: makes expressions from terms and looks inside.
 struct SymAccess {
-  static constexpr size_t kMaxTerms = 256;   // larger expressions are invalid: they are an attack or a mistake
+  static constexpr size_t kMaxTerms =
+      256;  // larger expressions are invalid: they are an attack or a mistake
   static constexpr size_t kMaxDegree = 16;
 
   static Sym invalid();
   static Sym from_terms(std::vector<Sym::Term> sorted_terms);  // constants become constants
   static Sym from_atom(Sym::AtomKind kind, Sym a, Sym b);
-  static std::shared_ptr<const Sym::Atom> lone_atom(const Sym& s);  // the atom, if the expression is just that
+  static std::shared_ptr<const Sym::Atom> lone_atom(
+      const Sym& s);  // the atom, if the expression is just that
 };
 
 // True if the expression is >= 0 for all values of its variables; false means "not proved".

@@ -11,11 +11,16 @@ namespace {
 
 const char* function_name(Sym::AtomKind kind) {
   switch (kind) {
-    case Sym::AtomKind::floordiv: return "floordiv";
-    case Sym::AtomKind::mod: return "mod";
-    case Sym::AtomKind::min: return "min";
-    case Sym::AtomKind::max: return "max";
-    case Sym::AtomKind::var: break;
+    case Sym::AtomKind::floordiv:
+      return "floordiv";
+    case Sym::AtomKind::mod:
+      return "mod";
+    case Sym::AtomKind::min:
+      return "min";
+    case Sym::AtomKind::max:
+      return "max";
+    case Sym::AtomKind::var:
+      break;
   }
   return "";
 }
@@ -27,7 +32,8 @@ std::string atom_text(const Sym::Atom& atom) {
 
 // Without the sign.
 std::string term_text(const Sym::Term& term) {
-  const uint64_t magnitude = term.coefficient < 0 ? 0 - static_cast<uint64_t>(term.coefficient) : static_cast<uint64_t>(term.coefficient);
+  const uint64_t magnitude = term.coefficient < 0 ? 0 - static_cast<uint64_t>(term.coefficient)
+                                                  : static_cast<uint64_t>(term.coefficient);
   std::string text;
   if (magnitude != 1 || term.factors.empty()) text = fmt::format("{}", magnitude);
   for (const auto& factor : term.factors) {
@@ -72,7 +78,8 @@ class Parser {
   }
   Result<> expect(char c) {
     if (accept(c)) return {};
-    return at_ == text_.size() ? wrong("the text ends, wanted '{}'", c) : wrong("found '{}', wanted '{}'", text_[at_], c);
+    return at_ == text_.size() ? wrong("the text ends, wanted '{}'", c)
+                               : wrong("found '{}', wanted '{}'", text_[at_], c);
   }
 
   Result<Sym> sum() {
@@ -113,7 +120,8 @@ class Parser {
       OST_TRY(expect(')'));
       return value;
     }
-    if (at_ == text_.size()) return wrong("the text ends, wanted a number, a variable or a function");
+    if (at_ == text_.size())
+      return wrong("the text ends, wanted a number, a variable or a function");
     if (is_digit(text_[at_])) return integer(false);
     if (is_name_start(text_[at_])) return name();
     return wrong("found '{}', wanted a number, a variable or a function", text_[at_]);
@@ -122,7 +130,8 @@ class Parser {
   Result<Sym> integer(bool negative) {
     const size_t start = negative ? at_ - 1 : at_;
     int64_t value = 0;
-    const auto [end, code] = std::from_chars(text_.data() + start, text_.data() + text_.size(), value);
+    const auto [end, code] =
+        std::from_chars(text_.data() + start, text_.data() + text_.size(), value);
     if (code != std::errc{}) return wrong("the number does not fit into 64 bits");
     at_ = static_cast<size_t>(end - text_.data());
     return Sym(value);
@@ -176,6 +185,8 @@ std::string Sym::str() const {
   return text;
 }
 
-Result<Sym> Sym::parse(std::string_view text, std::span<const Var> vars) { return Parser(text, vars).run(); }
+Result<Sym> Sym::parse(std::string_view text, std::span<const Var> vars) {
+  return Parser(text, vars).run();
+}
 
 }  // namespace ost

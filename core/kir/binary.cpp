@@ -1,5 +1,6 @@
-// The binary form: ost_kir_header_t, then the records as they are in memory (little endian). The reader accepts only
-// records whose fields are all known and whose unused fields are zero, so that one kernel has one encoding.
+// The binary form: ost_kir_header_t, then the records as they are in memory (little endian). The
+// reader accepts only records whose fields are all known and whose unused fields are zero, so that
+// one kernel has one encoding.
 #include <bit>
 #include <cstring>
 
@@ -8,8 +9,10 @@
 namespace ost::kir {
 namespace {
 
-static_assert(sizeof(ost_kir_header_t) == 32 && sizeof(Inst) == 32, "the binary form has fixed layouts");
-static_assert(std::endian::native == std::endian::little, "big-endian hosts would have to swap the fields here");
+static_assert(sizeof(ost_kir_header_t) == 32 && sizeof(Inst) == 32,
+              "the binary form has fixed layouts");
+static_assert(std::endian::native == std::endian::little,
+              "big-endian hosts would have to swap the fields here");
 
 constexpr uint32_t kMaxRecords = 1u << 20;
 
@@ -21,7 +24,8 @@ bool reduction_is_known(uint32_t aux) {
 
 // What is wrong with aux or imm as an encoding, or nullptr.
 const char* check_attr(const OpInfo& op, const Inst& r) {
-  if (op.attr != Attr::bits && op.attr != Attr::access && op.attr != Attr::slot && op.attr != Attr::role && r.imm != 0)
+  if (op.attr != Attr::bits && op.attr != Attr::access && op.attr != Attr::slot &&
+      op.attr != Attr::role && r.imm != 0)
     return "imm is used, but this operation has none";
   switch (op.attr) {
     case Attr::none:
@@ -29,8 +33,10 @@ const char* check_attr(const OpInfo& op, const Inst& r) {
     case Attr::bits: {
       if (r.aux != 0) return "aux is used, but this operation has none";
       const uint32_t width = bits_of(static_cast<DType>(r.dtype));
-      if (width < 64 && (r.imm >> width) != 0) return "the constant has bits above the width of its type";
-      return r.dtype == OST_DTYPE_BOOL && r.imm > 1 ? "a bool constant is neither 0 nor 1" : nullptr;
+      if (width < 64 && (r.imm >> width) != 0)
+        return "the constant has bits above the width of its type";
+      return r.dtype == OST_DTYPE_BOOL && r.imm > 1 ? "a bool constant is neither 0 nor 1"
+                                                    : nullptr;
     }
     case Attr::access:
       if (r.imm > UINT32_MAX) return "the slot is above 2^32 - 1";
@@ -40,7 +46,9 @@ const char* check_attr(const OpInfo& op, const Inst& r) {
       return r.aux == 0 ? nullptr : "aux is used, but this operation has none";
     case Attr::role:
       if (r.imm > UINT32_MAX) return "the axis id is above 2^32 - 1";
-      return r.aux <= OST_KIR_AXIS_CARRY ? nullptr : "aux is not an axis role (0 parallel, 1 reduce, 2 carry)";
+      return r.aux <= OST_KIR_AXIS_CARRY
+                 ? nullptr
+                 : "aux is not an axis role (0 parallel, 1 reduce, 2 carry)";
     case Attr::rare:
       return r.aux <= OST_KIR_WHERE_RARE ? nullptr : "aux is not 0 or the rare hint (1)";
     case Attr::rounding:
@@ -48,9 +56,13 @@ const char* check_attr(const OpInfo& op, const Inst& r) {
     case Attr::reduction:
       if (op.op == Op::attn)
         return r.aux == OST_KIR_ORDER_ATTN << 8 ? nullptr : "aux is not the attn order (0x300)";
-      return reduction_is_known(r.aux) && (r.aux & 0xff) != 0 ? nullptr : "aux is not a combine (1..7) | order (0..3) << 8";
+      return reduction_is_known(r.aux) && (r.aux & 0xff) != 0
+                 ? nullptr
+                 : "aux is not a combine (1..7) | order (0..3) << 8";
     case Attr::extreme:
-      return r.aux == OST_KIR_COMBINE_MAX || r.aux == OST_KIR_COMBINE_MIN ? nullptr : "aux is not max (3) or min (4)";
+      return r.aux == OST_KIR_COMBINE_MAX || r.aux == OST_KIR_COMBINE_MIN
+                 ? nullptr
+                 : "aux is not max (3) or min (4)";
   }
   return "unknown kind of attribute";
 }
@@ -59,21 +71,28 @@ const char* check_attr(const OpInfo& op, const Inst& r) {
 
 Result<> check_encoding(const Inst& r, uint32_t position) {
   const OpInfo* op = find_op(r.op);
-  if (!op) return fail(OST_INCOMPATIBLE, "kir record {}: opcode {} is unknown; is the kernel from a newer version?", position, r.op);
+  if (!op)
+    return fail(OST_INCOMPATIBLE,
+                "kir record {}: opcode {} is unknown; is the kernel from a newer version?",
+                position, r.op);
   if (!is_valid(static_cast<DType>(r.dtype)))
-    return fail(OST_INCOMPATIBLE, "kir record {}: dtype {} is unknown, wanted 1..13", position, r.dtype);
+    return fail(OST_INCOMPATIBLE, "kir record {}: dtype {} is unknown, wanted 1..13", position,
+                r.dtype);
   if (r.nsrc < op->min_src || r.nsrc > op->max_src) {
-    return fail(OST_DATA_LOSS, "kir record {}: {} has {} operands, wanted {}..{}", position, op->name, r.nsrc, op->min_src,
-                op->max_src);
+    return fail(OST_DATA_LOSS, "kir record {}: {} has {} operands, wanted {}..{}", position,
+                op->name, r.nsrc, op->min_src, op->max_src);
   }
   for (uint32_t k = 0; k < 4; ++k) {
     if (k < r.nsrc && r.src[k] >= position) {
-      return fail(OST_DATA_LOSS, "kir record {}: operand {} names record {}, wanted an earlier one", position, k, r.src[k]);
+      return fail(OST_DATA_LOSS, "kir record {}: operand {} names record {}, wanted an earlier one",
+                  position, k, r.src[k]);
     }
     if (k >= r.nsrc && r.src[k] != kNone)
-      return fail(OST_DATA_LOSS, "kir record {}: unused operand {} is {:#x}, wanted 0xffffffff", position, k, r.src[k]);
+      return fail(OST_DATA_LOSS, "kir record {}: unused operand {} is {:#x}, wanted 0xffffffff",
+                  position, k, r.src[k]);
   }
-  if (const char* wrong = check_attr(*op, r)) return fail(OST_DATA_LOSS, "kir record {}: {}: {}", position, op->name, wrong);
+  if (const char* wrong = check_attr(*op, r))
+    return fail(OST_DATA_LOSS, "kir record {}: {}: {}", position, op->name, wrong);
   return {};
 }
 
@@ -84,19 +103,25 @@ Result<ost_kir_header_t> read_header(std::span<const uint8_t> bytes) {
   if (bytes.size() < sizeof h)
     return fail(OST_DATA_LOSS, "kir: {} bytes are too few for the 32-byte header", bytes.size());
   std::memcpy(&h, bytes.data(), sizeof h);
-  if (h.magic != OST_KIR_MAGIC) return fail(OST_DATA_LOSS, "kir: magic is {:#010x}, wanted {:#010x}", h.magic, OST_KIR_MAGIC);
+  if (h.magic != OST_KIR_MAGIC)
+    return fail(OST_DATA_LOSS, "kir: magic is {:#010x}, wanted {:#010x}", h.magic, OST_KIR_MAGIC);
   if (h.version_major != OST_KIR_VERSION_MAJOR || h.version_minor > OST_KIR_VERSION_MINOR) {
-    return fail(OST_INCOMPATIBLE, "kir: version is {}.{}, this reader knows {}.0 to {}.{}", h.version_major, h.version_minor,
-                OST_KIR_VERSION_MAJOR, OST_KIR_VERSION_MAJOR, OST_KIR_VERSION_MINOR);
+    return fail(OST_INCOMPATIBLE, "kir: version is {}.{}, this reader knows {}.0 to {}.{}",
+                h.version_major, h.version_minor, OST_KIR_VERSION_MAJOR, OST_KIR_VERSION_MAJOR,
+                OST_KIR_VERSION_MINOR);
   }
   if (h.level != 1) return fail(OST_INCOMPATIBLE, "kir: level is {}, wanted 1", h.level);
-  if (h.numerics > OST_KIR_FAST) return fail(OST_INCOMPATIBLE, "kir: numerics is {}, wanted 0 (strict) or 1 (fast)", h.numerics);
-  if (h.reserved != 0) return fail(OST_DATA_LOSS, "kir: the reserved header field is {}, wanted 0", h.reserved);
+  if (h.numerics > OST_KIR_FAST)
+    return fail(OST_INCOMPATIBLE, "kir: numerics is {}, wanted 0 (strict) or 1 (fast)", h.numerics);
+  if (h.reserved != 0)
+    return fail(OST_DATA_LOSS, "kir: the reserved header field is {}, wanted 0", h.reserved);
   if (h.inst_count > kMaxRecords)
-    return fail(OST_DATA_LOSS, "kir: {} records are above the limit of {}", h.inst_count, kMaxRecords);
+    return fail(OST_DATA_LOSS, "kir: {} records are above the limit of {}", h.inst_count,
+                kMaxRecords);
   const uint64_t wanted = sizeof h + uint64_t{h.inst_count} * sizeof(Inst);
   if (bytes.size() != wanted)
-    return fail(OST_DATA_LOSS, "kir: {} bytes for {} records, wanted {}", bytes.size(), h.inst_count, wanted);
+    return fail(OST_DATA_LOSS, "kir: {} bytes for {} records, wanted {}", bytes.size(),
+                h.inst_count, wanted);
   return h;
 }
 
@@ -114,7 +139,8 @@ std::vector<uint8_t> to_binary(const Kernel& kernel) {
   h.var_count = kernel.var_count();
   std::vector<uint8_t> bytes(sizeof h + kernel.insts.size() * sizeof(Inst));
   std::memcpy(bytes.data(), &h, sizeof h);
-  if (!kernel.insts.empty()) std::memcpy(bytes.data() + sizeof h, kernel.insts.data(), kernel.insts.size() * sizeof(Inst));
+  if (!kernel.insts.empty())
+    std::memcpy(bytes.data() + sizeof h, kernel.insts.data(), kernel.insts.size() * sizeof(Inst));
   return bytes;
 }
 
@@ -123,12 +149,15 @@ Result<Kernel> from_binary(std::span<const uint8_t> bytes) {
   Kernel kernel;
   kernel.numerics = static_cast<Numerics>(h.numerics);
   kernel.insts.resize(h.inst_count);
-  if (h.inst_count > 0) std::memcpy(kernel.insts.data(), bytes.data() + sizeof h, h.inst_count * sizeof(Inst));
+  if (h.inst_count > 0)
+    std::memcpy(kernel.insts.data(), bytes.data() + sizeof h, h.inst_count * sizeof(Inst));
   for (uint32_t i = 0; i < h.inst_count; ++i) OST_TRY(check_encoding(kernel.insts[i], i));
   if (h.param_count != kernel.param_count())
-    return fail(OST_DATA_LOSS, "kir: the header says {} parameters, the records declare {}", h.param_count, kernel.param_count());
+    return fail(OST_DATA_LOSS, "kir: the header says {} parameters, the records declare {}",
+                h.param_count, kernel.param_count());
   if (h.var_count != kernel.var_count())
-    return fail(OST_DATA_LOSS, "kir: the header says {} variables, the records declare {}", h.var_count, kernel.var_count());
+    return fail(OST_DATA_LOSS, "kir: the header says {} variables, the records declare {}",
+                h.var_count, kernel.var_count());
   return kernel;
 }
 

@@ -9,11 +9,13 @@
 
 namespace ost::kir {
 
-// The value of the lowest bits_of(t) bits: sign-extended for signed types, zero-extended for others; and back.
+// The value of the lowest bits_of(t) bits: sign-extended for signed types, zero-extended for
+// others; and back.
 int64_t sign_value(DType t, uint64_t bits);
 uint64_t truncate_bits(DType t, uint64_t value);
 
-// The result bits, or nothing where the operation is not one on integers or bools. `t` is the operands' type.
+// The result bits, or nothing where the operation is not one on integers or bools. `t` is the
+// operands' type.
 std::optional<uint64_t> fold_unary(Op op, DType t, uint64_t a);
 std::optional<uint64_t> fold_binary(Op op, DType t, uint64_t a, uint64_t b);
 std::optional<bool> fold_compare(Op op, DType t, uint64_t a, uint64_t b);

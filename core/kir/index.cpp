@@ -18,7 +18,9 @@ uint64_t IndexAnalysis::depends(const Poly& p) const {
 
 Poly IndexAnalysis::combine(Op op, const Poly& a, const Poly& b) const {
   const size_t product = a.terms().size() * b.terms().size();
-  if (op == Op::mul && product > std::max<size_t>(a.terms().size(), b.terms().size()) && product > max_terms_ / 4) return Poly::invalid();
+  if (op == Op::mul && product > std::max<size_t>(a.terms().size(), b.terms().size()) &&
+      product > max_terms_ / 4)
+    return Poly::invalid();
   Poly out = op == Op::add ? a + b : op == Op::sub ? a - b : op == Op::mul ? a * b : Poly() - a;
   return out.terms().size() <= max_terms_ ? out : Poly::invalid();
 }
@@ -37,14 +39,16 @@ void IndexAnalysis::analyse(Value v) {
     poly = Poly::atom(v);
     if (op == Op::add || op == Op::sub || op == Op::mul || op == Op::neg) {
       Poly exact = combine(op, polys_[inst.src[0]], inst.nsrc > 1 ? polys_[inst.src[1]] : Poly());
-      if (const auto bounds = this->range(exact)) {  // it fits into 64 bits, so the record does not wrap
+      if (const auto bounds =
+              this->range(exact)) {  // it fits into 64 bits, so the record does not wrap
         range = {std::max(range.lo, bounds->lo), std::min(range.hi, bounds->hi)};
         poly = std::move(exact);
       }
     }
-    // A value that can only be one number is that number; not if the axes it names may have no points at all, because
-    // then a store that uses it would come to happen.
-    if (range.lo == range.hi && (scope_.depends[v] & maybe_empty_) == 0) poly = Poly::constant(range.lo);
+    // A value that can only be one number is that number; not if the axes it names may have no
+    // points at all, because then a store that uses it would come to happen.
+    if (range.lo == range.hi && (scope_.depends[v] & maybe_empty_) == 0)
+      poly = Poly::constant(range.lo);
   }
   ranges_.push_back(range);
   polys_.push_back(std::move(poly));

@@ -1,5 +1,6 @@
-// What is known about each integer value of a kernel: an interval, for i64 also an exact polynomial, and the axes that it
-// depends on. Shared by the builder (which extends it record by record) and the bounds prover.
+// What is known about each integer value of a kernel: an interval, for i64 also an exact
+// polynomial, and the axes that it depends on. Shared by the builder (which extends it record by
+// record) and the bounds prover.
 #pragma once
 
 #include <vector>
@@ -20,7 +21,8 @@ class IndexAnalysis {
   void extend();
 
   const Kernel& kernel() const { return kernel_; }
-  // The exact value of an i64 record, as an integer that never wraps. An atom where it might wrap. Invalid for other types.
+  // The exact value of an i64 record, as an integer that never wraps. An atom where it might wrap.
+  // Invalid for other types.
   const Poly& poly(Value v) const { return polys_[v]; }
   Range range(Value v) const { return ranges_[v]; }
   std::optional<Range> range(const Poly& p) const;
@@ -29,7 +31,8 @@ class IndexAnalysis {
   bool is_uniform(Value v) const { return scope_.uniform[v]; }
   Value axis(uint32_t ordinal) const { return scope_.axes[ordinal]; }
 
-  // The polynomial of an arithmetic operation if it stays small, else invalid. It may exceed 64 bits.
+  // The polynomial of an arithmetic operation if it stays small, else invalid. It may exceed 64
+  // bits.
   Poly combine(Op op, const Poly& a, const Poly& b) const;
   // States a polynomial that is known otherwise.
   void set_poly(Value v, const Poly& p) { polys_[v] = p; }

@@ -21,7 +21,8 @@ uint32_t Kernel::var_count() const { return count_of(*this, Op::var); }
 
 bool operator==(const Kernel& a, const Kernel& b) {
   return a.numerics == b.numerics && a.insts.size() == b.insts.size() &&
-         (a.insts.empty() || std::memcmp(a.insts.data(), b.insts.data(), a.insts.size() * sizeof(Inst)) == 0);
+         (a.insts.empty() ||
+          std::memcmp(a.insts.data(), b.insts.data(), a.insts.size() * sizeof(Inst)) == 0);
 }
 
 std::string hash_of(const Kernel& kernel) { return sha256_hex(to_binary(kernel)); }

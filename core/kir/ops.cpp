@@ -53,7 +53,8 @@ constexpr uint16_t kMaxOp = OST_KIR_OP_ATTN;
 constexpr auto kByCode = [] {
   std::array<uint8_t, kMaxOp + 1> table{};
   table.fill(0xff);
-  for (size_t i = 0; i < std::size(kOps); ++i) table[static_cast<uint16_t>(kOps[i].op)] = static_cast<uint8_t>(i);
+  for (size_t i = 0; i < std::size(kOps); ++i)
+    table[static_cast<uint16_t>(kOps[i].op)] = static_cast<uint8_t>(i);
   return table;
 }();
 
@@ -80,7 +81,9 @@ std::optional<T> as(std::optional<uint32_t> index) {
 
 std::span<const OpInfo> all_ops() { return kOps; }
 
-const OpInfo* find_op(uint16_t op) { return op <= kMaxOp && kByCode[op] != 0xff ? &kOps[kByCode[op]] : nullptr; }
+const OpInfo* find_op(uint16_t op) {
+  return op <= kMaxOp && kByCode[op] != 0xff ? &kOps[kByCode[op]] : nullptr;
+}
 
 const OpInfo* find_op(std::string_view name) {
   for (const OpInfo& op : kOps) {
@@ -95,10 +98,18 @@ std::string_view name_of(Role role) { return kRoles[static_cast<uint32_t>(role)]
 std::string_view name_of(Combine combine) { return kCombines[static_cast<uint32_t>(combine)]; }
 std::string_view name_of(Order order) { return kOrders[static_cast<uint32_t>(order)]; }
 std::string_view rounding_name(uint32_t rounding) { return kRoundings[rounding]; }
-std::optional<Role> role_from_name(std::string_view name) { return as<Role>(index_of(kRoles, name)); }
-std::optional<Combine> combine_from_name(std::string_view name) { return as<Combine>(index_of(kCombines, name)); }
-std::optional<Order> order_from_name(std::string_view name) { return as<Order>(index_of(kOrders, name)); }
-std::optional<uint32_t> rounding_from_name(std::string_view name) { return index_of(kRoundings, name); }
+std::optional<Role> role_from_name(std::string_view name) {
+  return as<Role>(index_of(kRoles, name));
+}
+std::optional<Combine> combine_from_name(std::string_view name) {
+  return as<Combine>(index_of(kCombines, name));
+}
+std::optional<Order> order_from_name(std::string_view name) {
+  return as<Order>(index_of(kOrders, name));
+}
+std::optional<uint32_t> rounding_from_name(std::string_view name) {
+  return index_of(kRoundings, name);
+}
 
 std::optional<uint32_t> cast_rounding(DType to, DType from) {
   if (to == from || to == DType::boolean || from == DType::boolean) return OST_KIR_CAST_WRAP;

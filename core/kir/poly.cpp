@@ -22,9 +22,11 @@ PolySplit split_by_term(const Poly& a, const PolyTerm& divisor) {
       continue;
     }
     const bool constants = term.monomial.degree == 0 && divisor.monomial.degree == 0;
-    const int64_t quotient = constants ? floor_quotient(term.coefficient, divisor.coefficient) : term.coefficient / divisor.coefficient;
+    const int64_t quotient = constants ? floor_quotient(term.coefficient, divisor.coefficient)
+                                       : term.coefficient / divisor.coefficient;
     out.whole = out.whole + Poly::term(*m, quotient);
-    out.rest = out.rest + Poly::term(term.monomial, term.coefficient - quotient * divisor.coefficient);
+    out.rest =
+        out.rest + Poly::term(term.monomial, term.coefficient - quotient * divisor.coefficient);
   }
   return out;
 }
@@ -95,7 +97,8 @@ Monomial common_factor(const Monomial& a, const Monomial& b) {
   Monomial out;
   const auto left = a.factors();
   const auto right = b.factors();
-  const auto end = std::set_intersection(left.begin(), left.end(), right.begin(), right.end(), out.atoms.begin());
+  const auto end = std::set_intersection(left.begin(), left.end(), right.begin(), right.end(),
+                                         out.atoms.begin());
   out.degree = static_cast<uint32_t>(end - out.atoms.begin());
   return out;
 }
@@ -122,12 +125,14 @@ Poly Poly::invalid() {
 }
 
 std::optional<int64_t> Poly::as_constant() const {
-  if (!valid_ || terms_.size() > 1 || (terms_.size() == 1 && terms_[0].monomial.degree > 0)) return std::nullopt;
+  if (!valid_ || terms_.size() > 1 || (terms_.size() == 1 && terms_[0].monomial.degree > 0))
+    return std::nullopt;
   return terms_.empty() ? 0 : terms_[0].coefficient;
 }
 
 std::optional<Value> Poly::as_atom() const {
-  if (!valid_ || terms_.size() != 1 || terms_[0].coefficient != 1 || terms_[0].monomial.degree != 1) return std::nullopt;
+  if (!valid_ || terms_.size() != 1 || terms_[0].coefficient != 1 || terms_[0].monomial.degree != 1)
+    return std::nullopt;
   return terms_[0].monomial.atoms[0];
 }
 
@@ -136,7 +141,8 @@ int64_t Poly::constant_part() const {
 }
 
 bool Poly::contains(Value atom) const {
-  return std::any_of(terms_.begin(), terms_.end(), [&](const PolyTerm& t) { return t.monomial.contains(atom); });
+  return std::any_of(terms_.begin(), terms_.end(),
+                     [&](const PolyTerm& t) { return t.monomial.contains(atom); });
 }
 
 Poly Poly::merge(const Poly& a, const Poly& b, int64_t sign) {
@@ -168,7 +174,8 @@ Poly operator+(const Poly& a, const Poly& b) { return Poly::merge(a, b, 1); }
 Poly operator-(const Poly& a, const Poly& b) { return Poly::merge(a, b, -1); }
 
 Poly operator*(const Poly& a, const Poly& b) {
-  if (!a.valid_ || !b.valid_ || a.terms_.size() * b.terms_.size() > 4 * kMaxTerms) return Poly::invalid();
+  if (!a.valid_ || !b.valid_ || a.terms_.size() * b.terms_.size() > 4 * kMaxTerms)
+    return Poly::invalid();
   Poly out;
   for (const PolyTerm& x : a.terms_) {
     Poly row;
@@ -178,7 +185,8 @@ Poly operator*(const Poly& a, const Poly& b) {
       if (!m || __builtin_mul_overflow(x.coefficient, y.coefficient, &c)) return Poly::invalid();
       row.terms_.push_back({*m, c});
     }
-    std::sort(row.terms_.begin(), row.terms_.end(), [](const PolyTerm& p, const PolyTerm& q) { return p.monomial < q.monomial; });
+    std::sort(row.terms_.begin(), row.terms_.end(),
+              [](const PolyTerm& p, const PolyTerm& q) { return p.monomial < q.monomial; });
     out = out + row;
   }
   return out;

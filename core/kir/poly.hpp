@@ -1,6 +1,7 @@
-// Integer polynomials over values of a kernel: what index arithmetic is reasoned about in. An atom is a record that is
-// not a sum or product of others (an axis, a variable, a quotient, a load, ...). Arithmetic is exact: an overflow of a
-// coefficient, a degree above 6 or too many terms make the polynomial invalid, never wrong.
+// Integer polynomials over values of a kernel: what index arithmetic is reasoned about in. An atom
+// is a record that is not a sum or product of others (an axis, a variable, a quotient, a load,
+// ...). Arithmetic is exact: an overflow of a coefficient, a degree above 6 or too many terms make
+// the polynomial invalid, never wrong.
 #pragma once
 
 #include <array>
@@ -68,9 +69,9 @@ class Poly {
 // a / b, if b divides a.
 std::optional<Poly> divide_exactly(const Poly& a, const Poly& b);
 
-// a = b * whole + rest. For b of one term the split is term by term: coefficients of `rest` that b's atoms divide are
-// smaller than b's in magnitude and have the sign of a's (a constant by a constant leaves a remainder >= 0). For a sum b,
-// whole multiples of b are taken out.
+// a = b * whole + rest. For b of one term the split is term by term: coefficients of `rest` that
+// b's atoms divide are smaller than b's in magnitude and have the sign of a's (a constant by a
+// constant leaves a remainder >= 0). For a sum b, whole multiples of b are taken out.
 struct PolySplit {
   Poly whole;
   Poly rest;

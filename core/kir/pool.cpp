@@ -6,7 +6,8 @@
 
 namespace ost::kir {
 
-Inst make_inst(Op op, DType type, std::initializer_list<Value> operands, uint32_t aux, uint64_t imm) {
+Inst make_inst(Op op, DType type, std::initializer_list<Value> operands, uint32_t aux,
+               uint64_t imm) {
   Inst inst{};
   inst.op = static_cast<uint16_t>(op);
   inst.dtype = static_cast<uint8_t>(type);
@@ -19,7 +20,9 @@ Inst make_inst(Op op, DType type, std::initializer_list<Value> operands, uint32_
   return inst;
 }
 
-size_t Pool::Hash::operator()(Value v) const { return XXH3_64bits(&kernel->insts[v], sizeof(Inst)); }
+size_t Pool::Hash::operator()(Value v) const {
+  return XXH3_64bits(&kernel->insts[v], sizeof(Inst));
+}
 
 bool Pool::Equal::operator()(Value a, Value b) const {
   return std::memcmp(&kernel->insts[a], &kernel->insts[b], sizeof(Inst)) == 0;
@@ -37,7 +40,9 @@ Value Pool::intern(const Inst& inst) {
   return *known;
 }
 
-Value Pool::constant(DType type, uint64_t bits) { return intern(make_inst(Op::constant, type, {}, 0, bits)); }
+Value Pool::constant(DType type, uint64_t bits) {
+  return intern(make_inst(Op::constant, type, {}, 0, bits));
+}
 
 void Pool::clear() {
   known_.clear();

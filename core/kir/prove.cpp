@@ -18,12 +18,14 @@ uint64_t hash_of(const Poly& p) {
   uint64_t hash = p.terms().size();
   for (const PolyTerm& term : p.terms()) {
     hash = XXH3_64bits_withSeed(&term.coefficient, sizeof term.coefficient, hash);
-    hash = XXH3_64bits_withSeed(term.monomial.atoms.data(), term.monomial.degree * sizeof(Value), hash);
+    hash = XXH3_64bits_withSeed(term.monomial.atoms.data(), term.monomial.degree * sizeof(Value),
+                                hash);
   }
   return hash;
 }
 
-// The atoms of a polynomial, latest record first: later ones are defined by earlier ones, which may then cancel.
+// The atoms of a polynomial, latest record first: later ones are defined by earlier ones, which may
+// then cancel.
 std::vector<Value> atoms_of(const Poly& p) {
   std::vector<Value> atoms;
   for (const PolyTerm& term : p.terms()) {
@@ -84,8 +86,8 @@ void Prover::assume(const Poly& nonnegative) {
   }
 }
 
-// c*m + rest >= 0 bounds the atom m by the largest value of rest; a product that must be positive has positive factors if
-// none of them can be negative.
+// c*m + rest >= 0 bounds the atom m by the largest value of rest; a product that must be positive
+// has positive factors if none of them can be negative.
 void Prover::narrow_by(const Poly& fact) {
   for (const PolyTerm& term : fact.terms()) {
     if (term.monomial.degree == 0) continue;
@@ -99,7 +101,8 @@ void Prover::narrow_by(const Poly& fact) {
       continue;
     }
     const auto factors = term.monomial.factors();
-    const bool none_negative = std::all_of(factors.begin(), factors.end(), [&](Value v) { return range(v).lo >= 0; });
+    const bool none_negative =
+        std::all_of(factors.begin(), factors.end(), [&](Value v) { return range(v).lo >= 0; });
     if (term.coefficient < 0 || rest->hi >= 0 || !none_negative) continue;
     for (Value factor : factors) narrow(factor, {1, INT64_MAX});
   }
@@ -112,7 +115,8 @@ void Prover::assume_points(uint64_t axes) {
   }
 }
 
-// Walks the conjunction with a list instead of recursion: a stranger's kernel may nest conditions deeply, or share them.
+// Walks the conjunction with a list instead of recursion: a stranger's kernel may nest conditions
+// deeply, or share them.
 void Prover::assume_truth(Value condition, bool truth) {
   const Kernel& kernel = index_.kernel();
   std::vector<std::pair<Value, bool>> known{{condition, truth}};
@@ -123,8 +127,10 @@ void Prover::assume_truth(Value condition, bool truth) {
     if (op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le) assume_comparison(v, holds);
     if (kernel.dtype(v) != DType::boolean) continue;
     if (op == Op::bit_not) known.emplace_back(inst.src[0], !holds);
-    // Both of a true conjunction are true, both of a false disjunction are false; the rest says nothing definite.
-    const bool both = holds ? op == Op::bit_and || op == Op::min : op == Op::bit_or || op == Op::max;
+    // Both of a true conjunction are true, both of a false disjunction are false; the rest says
+    // nothing definite.
+    const bool both =
+        holds ? op == Op::bit_and || op == Op::min : op == Op::bit_or || op == Op::max;
     if (!both) continue;
     known.emplace_back(inst.src[0], holds);
     if (inst.src[1] != inst.src[0]) known.emplace_back(inst.src[1], holds);
@@ -145,11 +151,13 @@ void Prover::assume_comparison(Value condition, bool truth) {
   assume(a - b);
 }
 
-// The polynomial of a record; one that might wrap in general may be exact within the ranges known here.
+// The polynomial of a record; one that might wrap in general may be exact within the ranges known
+// here.
 Poly Prover::exact(Value v, int depth) const {
   const Poly& known = index_.poly(v);
   const Op op = index_.kernel().op(v);
-  if (depth == 0 || known.as_atom() != v || (op != Op::add && op != Op::sub && op != Op::mul)) return known;
+  if (depth == 0 || known.as_atom() != v || (op != Op::add && op != Op::sub && op != Op::mul))
+    return known;
   const Inst& inst = index_.kernel().insts[v];
   Poly wider = index_.combine(op, exact(inst.src[0], depth - 1), exact(inst.src[1], depth - 1));
   return range(wider) ? wider : known;
@@ -189,7 +197,8 @@ bool Prover::reduce(const Poly& p) {
   Monomial common = p.terms()[0].monomial;
   for (const PolyTerm& term : p.terms()) common = common_factor(common, term.monomial);
   const auto factors = common.factors();
-  if (!factors.empty() && std::all_of(factors.begin(), factors.end(), [&](Value v) { return range(v).lo >= 0; })) {
+  if (!factors.empty() &&
+      std::all_of(factors.begin(), factors.end(), [&](Value v) { return range(v).lo >= 0; })) {
     return search(*divide_exactly(p, Poly::term(common, 1)));
   }
   // Nor does a common divisor of the coefficients; the constant is rounded down.
@@ -213,17 +222,20 @@ bool Prover::reduce(const Poly& p) {
 bool Prover::cancel(const Poly& p, Value atom) {
   const auto parts = linear_in(p, atom);
   if (!parts) return false;
-  if (const Poly wider = exact(atom); wider.as_atom() != atom) return search(parts->slope * wider + parts->rest);
+  if (const Poly wider = exact(atom); wider.as_atom() != atom)
+    return search(parts->slope * wider + parts->rest);
   std::vector<Poly> facts;
   for (const Poly& fact : facts_) {
     if (fact.contains(atom)) facts.push_back(fact);
   }
   facts_about(atom, facts);
-  return std::any_of(facts.begin(), facts.end(), [&](const Poly& fact) { return cancel_by(p, parts->slope, atom, fact); });
+  return std::any_of(facts.begin(), facts.end(),
+                     [&](const Poly& fact) { return cancel_by(p, parts->slope, atom, fact); });
 }
 
-// fact = f*atom + g >= 0 and p = slope*atom + rest: with k = slope/f >= 0, p - k*fact has no atom any more. If f does not
-// divide the slope, |f|*p + |f| - 1 >= 0 is proved instead, which for integers says the same.
+// fact = f*atom + g >= 0 and p = slope*atom + rest: with k = slope/f >= 0, p - k*fact has no atom
+// any more. If f does not divide the slope, |f|*p + |f| - 1 >= 0 is proved instead, which for
+// integers says the same.
 bool Prover::cancel_by(const Poly& p, const Poly& slope, Value atom, const Poly& fact) {
   const auto parts = linear_in(fact, atom);
   if (!parts || parts->slope.is_zero()) return false;
@@ -243,13 +255,16 @@ bool Prover::by_cases(const Poly& p, Value atom) {
   const Inst& inst = index_.kernel().insts[atom];
   const Op op = index_.kernel().op(atom);
   if (op == Op::where) {
-    return case_holds(p, inst.src[0], true, atom, inst.src[1]) && case_holds(p, inst.src[0], false, atom, inst.src[2]);
+    return case_holds(p, inst.src[0], true, atom, inst.src[1]) &&
+           case_holds(p, inst.src[0], false, atom, inst.src[2]);
   }
   if (op != Op::min && op != Op::max) return false;
-  return case_holds(p, kNone, true, atom, inst.src[0]) && case_holds(p, kNone, true, atom, inst.src[1]);
+  return case_holds(p, kNone, true, atom, inst.src[0]) &&
+         case_holds(p, kNone, true, atom, inst.src[1]);
 }
 
-// p with the atom replaced, given the condition (min and max: that the replacement is the smaller or larger operand).
+// p with the atom replaced, given the condition (min and max: that the replacement is the smaller
+// or larger operand).
 bool Prover::case_holds(const Poly& p, Value condition, bool truth, Value atom, Value replacement) {
   Prover inner = *this;
   --inner.cases_;

@@ -1,9 +1,9 @@
 // Proofs of "p >= 0" for integer polynomials over the values of a kernel.
 //
-// Method: interval arithmetic; where that is too wide, one atom is cancelled by a known fact F >= 0: p is replaced by
-// p - k*F with k >= 0, and p >= 0 follows if the rest is >= 0. Facts come from what an atom is (0 <= axis < extent,
-// b*(a/b) <= a, ...), from masks, and from axes that are known to have points. A search with a budget; failure means
-// "not proved".
+// Method: interval arithmetic; where that is too wide, one atom is cancelled by a known fact F >=
+// 0: p is replaced by p - k*F with k >= 0, and p >= 0 follows if the rest is >= 0. Facts come from
+// what an atom is (0 <= axis < extent, b*(a/b) <= a, ...), from masks, and from axes that are known
+// to have points. A search with a budget; failure means "not proved".
 #pragma once
 
 #include <unordered_map>
@@ -19,9 +19,12 @@ class Prover {
   explicit Prover(const IndexAnalysis& index, int budget) : index_(index), budget_(budget) {}
 
   void assume(const Poly& nonnegative);
-  void assume_points(uint64_t axes);          // each of these axes has an extent of at least 1
-  void assume_truth(Value condition, bool truth);  // comparisons, and/or/not of them; others say nothing
-  void allow_cases() { cases_ = 3; }          // split where, min and max into cases, nested at most this deep
+  void assume_points(uint64_t axes);  // each of these axes has an extent of at least 1
+  void assume_truth(Value condition,
+                    bool truth);  // comparisons, and/or/not of them; others say nothing
+  void allow_cases() {
+    cases_ = 3;
+  }  // split where, min and max into cases, nested at most this deep
 
   bool nonnegative(const Poly& p);
   int budget() const { return budget_; }
@@ -53,7 +56,8 @@ class Prover {
   std::vector<Poly> facts_;
   std::vector<std::pair<Value, Range>> narrowed_;
   int depth_left_ = 0;
-  std::unordered_map<uint64_t, int> seen_;  // hashes of what was tried; a collision only loses a proof
+  std::unordered_map<uint64_t, int>
+      seen_;  // hashes of what was tried; a collision only loses a proof
 };
 
 // p = slope * atom + rest, if the atom has no power above 1.

@@ -10,16 +10,29 @@ void Prover::facts_about(Value atom, std::vector<Poly>& out) const {
   const Poly x = Poly::atom(atom);
   const auto src = [&](uint32_t k) { return index_.poly(inst.src[k]); };
   switch (index_.kernel().op(atom)) {
-    case Op::axis: out.push_back(src(0) - Poly::constant(1) - x); break;
-    case Op::argreduce: {  // 0 for an empty axis, so it is below the extent only where that is positive
+    case Op::axis:
+      out.push_back(src(0) - Poly::constant(1) - x);
+      break;
+    case Op::argreduce: {  // 0 for an empty axis, so it is below the extent only where that is
+                           // positive
       const Poly& extent = index_.poly(index_.kernel().insts[inst.src[1]].src[0]);
       if (is_positive(extent)) out.push_back(extent - Poly::constant(1) - x);
       break;
     }
-    case Op::min: out.push_back(src(0) - x); out.push_back(src(1) - x); break;
-    case Op::max: out.push_back(x - src(0)); out.push_back(x - src(1)); break;
-    case Op::div: case Op::rem: quotient_facts(atom, out); break;
-    default: break;
+    case Op::min:
+      out.push_back(src(0) - x);
+      out.push_back(src(1) - x);
+      break;
+    case Op::max:
+      out.push_back(x - src(0));
+      out.push_back(x - src(1));
+      break;
+    case Op::div:
+    case Op::rem:
+      quotient_facts(atom, out);
+      break;
+    default:
+      break;
   }
   const Range r = range(atom);
   if (r.lo != INT64_MIN) out.push_back(x - Poly::constant(r.lo));
@@ -45,7 +58,8 @@ void Prover::quotient_facts(Value atom, std::vector<Poly>& out) const {
   out.push_back(b * x + b - one - a);
 }
 
-// A bound of p over all axes: each atom that depends on one is replaced by its own bound, the latest record first.
+// A bound of p over all axes: each atom that depends on one is replaced by its own bound, the
+// latest record first.
 std::optional<Poly> Prover::upper(const Poly& p, int depth) const {
   Poly bound = p;
   while (budget_-- > 0) {
@@ -72,9 +86,11 @@ std::optional<Poly> Prover::upper_of_atom(Value atom, int depth) const {
   const Inst& inst = index_.kernel().insts[atom];
   const Op op = index_.kernel().op(atom);
   if (op == Op::axis) return index_.poly(inst.src[0]) - Poly::constant(1);
-  if (op == Op::rem && is_positive(index_.poly(inst.src[1]))) return index_.poly(inst.src[1]) - Poly::constant(1);
+  if (op == Op::rem && is_positive(index_.poly(inst.src[1])))
+    return index_.poly(inst.src[1]) - Poly::constant(1);
   if (op == Op::div && depth > 0) {
-    if (auto limit = quotient_upper(index_.poly(inst.src[0]), index_.poly(inst.src[1]), depth - 1)) return limit;
+    if (auto limit = quotient_upper(index_.poly(inst.src[0]), index_.poly(inst.src[1]), depth - 1))
+      return limit;
   }
   const int64_t highest = range(atom).hi;
   return highest == INT64_MAX ? std::nullopt : std::optional(Poly::constant(highest));

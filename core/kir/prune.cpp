@@ -8,15 +8,19 @@ namespace {
 
 class Mover {
  public:
-  explicit Mover(const Kernel& kernel) : from_(kernel), moved_(kernel.insts.size(), kNone) { to_.numerics = kernel.numerics; }
+  explicit Mover(const Kernel& kernel) : from_(kernel), moved_(kernel.insts.size(), kNone) {
+    to_.numerics = kernel.numerics;
+  }
 
-  // Appends what v needs and then v, unless it is there already. A list instead of recursion: expressions may be deep.
+  // Appends what v needs and then v, unless it is there already. A list instead of recursion:
+  // expressions may be deep.
   void move(Value v) {
     pending_.push_back(v);
     while (!pending_.empty()) {
       const Value top = pending_.back();
       const auto operands = from_.operands(top);
-      const auto missing = std::find_if(operands.begin(), operands.end(), [&](Value s) { return moved_[s] == kNone; });
+      const auto missing = std::find_if(operands.begin(), operands.end(),
+                                        [&](Value s) { return moved_[s] == kNone; });
       if (moved_[top] == kNone && missing != operands.end()) {
         pending_.push_back(*missing);
         continue;

@@ -37,7 +37,8 @@ Range quotient(const Range& a, const Range& b, const Range& full) {
 
 Range remainder(const Range& a, const Range& b) {
   if (b.lo == INT64_MIN) return {std::min<int64_t>(a.lo, 0), std::max<int64_t>(a.hi, 0)};
-  const int64_t largest = std::max<int64_t>({b.lo < 0 ? -b.lo : b.lo, b.hi < 0 ? -b.hi : b.hi, 1}) - 1;
+  const int64_t largest =
+      std::max<int64_t>({b.lo < 0 ? -b.lo : b.lo, b.hi < 0 ? -b.hi : b.hi, 1}) - 1;
   return {a.lo >= 0 ? 0 : std::max(a.lo, -largest), a.hi <= 0 ? 0 : std::min(a.hi, largest)};
 }
 
@@ -55,7 +56,8 @@ Range bitwise(Op op, const Range& a, const Range& b, const Range& full) {
 
 Range shifted(Op op, const Range& a, const Range& amount, DType type) {
   const Range full = full_range(type);
-  if (amount.lo != amount.hi || amount.lo < 0 || amount.lo >= bits_of(type) || a.lo < 0) return full;
+  if (amount.lo != amount.hi || amount.lo < 0 || amount.lo >= bits_of(type) || a.lo < 0)
+    return full;
   if (op == Op::shr) return {a.lo >> amount.lo, a.hi >> amount.lo};
   if (amount.lo > 62) return full;
   const int64_t factor = int64_t{1} << amount.lo;
@@ -78,20 +80,29 @@ Range converted(DType to, DType from, const Range& a) {
 
 Range full_range(DType type) {
   switch (type) {
-    case DType::boolean: return {0, 1};
-    case DType::i8: return {INT8_MIN, INT8_MAX};
-    case DType::i16: return {INT16_MIN, INT16_MAX};
-    case DType::i32: return {INT32_MIN, INT32_MAX};
-    case DType::u8: return {0, UINT8_MAX};
-    case DType::u16: return {0, UINT16_MAX};
-    case DType::u32: return {0, UINT32_MAX};
-    default: return {INT64_MIN, INT64_MAX};
+    case DType::boolean:
+      return {0, 1};
+    case DType::i8:
+      return {INT8_MIN, INT8_MAX};
+    case DType::i16:
+      return {INT16_MIN, INT16_MAX};
+    case DType::i32:
+      return {INT32_MIN, INT32_MAX};
+    case DType::u8:
+      return {0, UINT8_MAX};
+    case DType::u16:
+      return {0, UINT16_MAX};
+    case DType::u32:
+      return {0, UINT32_MAX};
+    default:
+      return {INT64_MIN, INT64_MAX};
   }
 }
 
 std::optional<Range> add(const Range& a, const Range& b) {
   Range out;
-  if (__builtin_add_overflow(a.lo, b.lo, &out.lo) || __builtin_add_overflow(a.hi, b.hi, &out.hi)) return std::nullopt;
+  if (__builtin_add_overflow(a.lo, b.lo, &out.lo) || __builtin_add_overflow(a.hi, b.hi, &out.hi))
+    return std::nullopt;
   return out;
 }
 
@@ -128,24 +139,49 @@ Range transfer(const Kernel& kernel, Value v, const RangeLookup& operands) {
   const auto src = [&](uint32_t k) { return operands(inst.src[k]); };
   const auto op = static_cast<Op>(inst.op);
   switch (op) {
-    case Op::constant: { const int64_t c = sign_value(type, inst.imm); return {c, c}; }
-    case Op::var: return {src(0).lo, src(1).hi};
-    case Op::axis: return below(src(0));
-    case Op::argreduce: return below({0, src(1).hi == INT64_MAX ? INT64_MAX : src(1).hi + 1});
-    case Op::neg: return or_full(negated(src(0)), type);
-    case Op::abs: return absolute(src(0), type);
-    case Op::add: return or_full(add(src(0), src(1)), type);
-    case Op::sub: { const auto n = negated(src(1)); return n ? or_full(add(src(0), *n), type) : full; }
-    case Op::mul: return or_full(multiply(src(0), src(1)), type);
-    case Op::div: return quotient(src(0), src(1), full);
-    case Op::rem: return remainder(src(0), src(1));
-    case Op::min: return {std::min(src(0).lo, src(1).lo), std::min(src(0).hi, src(1).hi)};
-    case Op::max: return {std::max(src(0).lo, src(1).lo), std::max(src(0).hi, src(1).hi)};
-    case Op::bit_and: case Op::bit_or: case Op::bit_xor: return bitwise(op, src(0), src(1), full);
-    case Op::shl: case Op::shr: return shifted(op, src(0), src(1), type);
-    case Op::where: return hull(src(1), src(2));
-    case Op::cast: return type == DType::boolean ? full : converted(type, kernel.dtype(inst.src[0]), src(0));
-    default: return full;  // loads, reductions, comparisons
+    case Op::constant: {
+      const int64_t c = sign_value(type, inst.imm);
+      return {c, c};
+    }
+    case Op::var:
+      return {src(0).lo, src(1).hi};
+    case Op::axis:
+      return below(src(0));
+    case Op::argreduce:
+      return below({0, src(1).hi == INT64_MAX ? INT64_MAX : src(1).hi + 1});
+    case Op::neg:
+      return or_full(negated(src(0)), type);
+    case Op::abs:
+      return absolute(src(0), type);
+    case Op::add:
+      return or_full(add(src(0), src(1)), type);
+    case Op::sub: {
+      const auto n = negated(src(1));
+      return n ? or_full(add(src(0), *n), type) : full;
+    }
+    case Op::mul:
+      return or_full(multiply(src(0), src(1)), type);
+    case Op::div:
+      return quotient(src(0), src(1), full);
+    case Op::rem:
+      return remainder(src(0), src(1));
+    case Op::min:
+      return {std::min(src(0).lo, src(1).lo), std::min(src(0).hi, src(1).hi)};
+    case Op::max:
+      return {std::max(src(0).lo, src(1).lo), std::max(src(0).hi, src(1).hi)};
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+      return bitwise(op, src(0), src(1), full);
+    case Op::shl:
+    case Op::shr:
+      return shifted(op, src(0), src(1), type);
+    case Op::where:
+      return hull(src(1), src(2));
+    case Op::cast:
+      return type == DType::boolean ? full : converted(type, kernel.dtype(inst.src[0]), src(0));
+    default:
+      return full;  // loads, reductions, comparisons
   }
 }
 

@@ -12,9 +12,12 @@ namespace ost::kir {
 using Range = Builder::Range;
 using RangeLookup = std::function<Range(Value)>;
 
-// All values of a type; u64 has the range of i64 here, which stands for "unknown" (no rule relies on a u64's range).
+// All values of a type; u64 has the range of i64 here, which stands for "unknown" (no rule relies
+// on a u64's range).
 Range full_range(DType type);
-inline bool is_within(const Range& inner, const Range& outer) { return inner.lo >= outer.lo && inner.hi <= outer.hi; }
+inline bool is_within(const Range& inner, const Range& outer) {
+  return inner.lo >= outer.lo && inner.hi <= outer.hi;
+}
 
 // Nothing where an end overflows.
 std::optional<Range> add(const Range& a, const Range& b);

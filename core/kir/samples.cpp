@@ -22,7 +22,8 @@ int64_t choose_within(int64_t lo, int64_t hi, uint64_t salt, uint32_t point) {
   if (point == 2) return lo + 1;
   const auto width = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
   const uint64_t below = point % 2 ? std::min<uint64_t>(width, 7) : width;
-  return static_cast<int64_t>(static_cast<uint64_t>(lo) + scrambled(salt, point) % (below == UINT64_MAX ? below : below + 1));
+  return static_cast<int64_t>(static_cast<uint64_t>(lo) +
+                              scrambled(salt, point) % (below == UINT64_MAX ? below : below + 1));
 }
 
 }  // namespace
@@ -30,10 +31,14 @@ int64_t choose_within(int64_t lo, int64_t hi, uint64_t salt, uint32_t point) {
 uint64_t Samples::choose(Op op, const Inst& inst, uint32_t point, uint32_t& known) const {
   const auto at = [&](Value v) { return static_cast<int64_t>(points_[v].bits[point]); };
   const uint32_t bit = 1u << point;
-  if (op == Op::var) return static_cast<uint64_t>(choose_within(at(inst.src[0]), at(inst.src[1]), inst.imm, point));
+  if (op == Op::var)
+    return static_cast<uint64_t>(choose_within(at(inst.src[0]), at(inst.src[1]), inst.imm, point));
   const int64_t extent = at(inst.src[0]);  // an axis
   if (extent < 1) known &= ~bit;
-  return extent < 1 ? 0 : static_cast<uint64_t>(choose_within(0, extent - 1, 1000 + inst.imm, (point * 5 + static_cast<uint32_t>(inst.imm)) % kPoints));
+  return extent < 1 ? 0
+                    : static_cast<uint64_t>(
+                          choose_within(0, extent - 1, 1000 + inst.imm,
+                                        (point * 5 + static_cast<uint32_t>(inst.imm)) % kPoints));
 }
 
 Samples::Row Samples::evaluate(const Kernel& kernel, Value v) const {
@@ -43,7 +48,8 @@ Samples::Row Samples::evaluate(const Kernel& kernel, Value v) const {
   Row row;
   if (is_float(type) || op == Op::param || op == Op::store) return row;
   row.known = (1u << kPoints) - 1;
-  for (uint32_t k = op == Op::load ? 1 : 0; k < inst.nsrc; ++k) row.known &= points_[inst.src[k]].known;
+  for (uint32_t k = op == Op::load ? 1 : 0; k < inst.nsrc; ++k)
+    row.known &= points_[inst.src[k]].known;
   for (uint32_t p = 0; p < kPoints; ++p) {
     const auto src = [&](uint32_t k) { return points_[inst.src[k]].bits[p]; };
     std::optional<uint64_t> bits;
@@ -53,7 +59,9 @@ Samples::Row Samples::evaluate(const Kernel& kernel, Value v) const {
       bits = choose(op, inst, p, row.known);
     } else if (op == Op::load) {  // memory may hold anything
       const bool off = inst.nsrc == 3 && src(2) == 0;
-      bits = off ? 0 : type == DType::boolean ? scrambled(v, p) & 1 : truncate_bits(type, scrambled(v, p) >> (p % 2 ? 0 : 56));
+      bits = off                      ? 0
+             : type == DType::boolean ? scrambled(v, p) & 1
+                                      : truncate_bits(type, scrambled(v, p) >> (p % 2 ? 0 : 56));
     } else if (op == Op::where) {
       bits = src(0) ? src(1) : src(2);
     } else if (op == Op::cast) {
@@ -62,7 +70,8 @@ Samples::Row Samples::evaluate(const Kernel& kernel, Value v) const {
       bits = fold_unary(op, type, src(0));
     } else if (inst.nsrc == 2 && kernel.dtype(inst.src[0]) == kernel.dtype(inst.src[1])) {
       const auto truth = fold_compare(op, kernel.dtype(inst.src[0]), src(0), src(1));
-      bits = truth ? std::optional<uint64_t>(*truth) : fold_binary(op, kernel.dtype(inst.src[0]), src(0), src(1));
+      bits = truth ? std::optional<uint64_t>(*truth)
+                   : fold_binary(op, kernel.dtype(inst.src[0]), src(0), src(1));
     }
     if (!bits) row.known &= ~(1u << p);  // reductions, floats
     row.bits[p] = bits.value_or(0);
@@ -71,7 +80,8 @@ Samples::Row Samples::evaluate(const Kernel& kernel, Value v) const {
 }
 
 void Samples::extend(const Kernel& kernel) {
-  for (auto v = static_cast<Value>(points_.size()); v < kernel.insts.size(); ++v) points_.push_back(evaluate(kernel, v));
+  for (auto v = static_cast<Value>(points_.size()); v < kernel.insts.size(); ++v)
+    points_.push_back(evaluate(kernel, v));
 }
 
 bool Samples::refutes_nonnegative(const Poly& p) const {
@@ -83,7 +93,8 @@ bool Samples::refutes_nonnegative(const Poly& p) const {
       int64_t product = term.coefficient;
       for (Value atom : term.monomial.factors()) {
         known = known && (points_[atom].known >> point & 1) &&
-                !__builtin_mul_overflow(product, static_cast<int64_t>(points_[atom].bits[point]), &product);
+                !__builtin_mul_overflow(product, static_cast<int64_t>(points_[atom].bits[point]),
+                                        &product);
       }
       known = known && !__builtin_add_overflow(sum, product, &sum);
       if (!known) break;

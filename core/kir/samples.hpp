@@ -1,5 +1,5 @@
-// The values of all integer records at a few points, to see cheaply that something is *not* always so. A claim that one
-// of the points refutes need not be searched a proof for.
+// The values of all integer records at a few points, to see cheaply that something is *not* always
+// so. A claim that one of the points refutes need not be searched a proof for.
 #pragma once
 
 #include <array>

@@ -6,10 +6,15 @@ namespace {
 // The operand that is the reduced axis, or -1.
 int reduced_axis_operand(Op op) {
   switch (op) {
-    case Op::reduce: case Op::argreduce: return 1;
-    case Op::contract: return 2;
-    case Op::attn: return 3;
-    default: return -1;
+    case Op::reduce:
+    case Op::argreduce:
+      return 1;
+    case Op::contract:
+      return 2;
+    case Op::attn:
+      return 3;
+    default:
+      return -1;
   }
 }
 
@@ -21,8 +26,8 @@ void Scope::extend(const Kernel& kernel) {
     const int reduced = reduced_axis_operand(op);
     uint64_t set = 0;
     uint64_t removed = 0;
-    bool is_uniform = op != Op::axis && op != Op::load && op != Op::store && op != Op::param && reduced < 0 &&
-                      !is_float(kernel.dtype(v));
+    bool is_uniform = op != Op::axis && op != Op::load && op != Op::store && op != Op::param &&
+                      reduced < 0 && !is_float(kernel.dtype(v));
     for (uint32_t k = 0; k < kernel.insts[v].nsrc; ++k) {
       const Value source = kernel.insts[v].src[k];
       set |= depends[source];

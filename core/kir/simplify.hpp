@@ -1,6 +1,6 @@
-// What the builder does to a well-typed record before it keeps it: constants are folded, identities of integers and
-// bools removed, operands put in canonical order; i64 arithmetic goes through the index algebra. Floats are left alone
-// (only casts of constants that are exact are folded).
+// What the builder does to a well-typed record before it keeps it: constants are folded, identities
+// of integers and bools removed, operands put in canonical order; i64 arithmetic goes through the
+// index algebra. Floats are left alone (only casts of constants that are exact are folded).
 #pragma once
 
 #include "core/kir/pool.hpp"

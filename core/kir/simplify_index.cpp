@@ -36,11 +36,24 @@ Value IndexSimplifier::settled(Value v) {
 Value IndexSimplifier::run(const Inst& inst) {
   const Op op = static_cast<Op>(inst.op);
   switch (op) {
-    case Op::eq: case Op::ne: case Op::lt: case Op::le: return comparison(inst);
-    case Op::add: case Op::sub: case Op::mul: case Op::neg: return inst.dtype == OST_DTYPE_I64 ? arithmetic(inst) : kNone;
-    case Op::div: case Op::rem: return inst.dtype == OST_DTYPE_I64 ? division(inst) : kNone;
-    case Op::min: case Op::max: return inst.dtype == OST_DTYPE_I64 ? extreme(inst) : kNone;
-    default: return kNone;
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+      return comparison(inst);
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::neg:
+      return inst.dtype == OST_DTYPE_I64 ? arithmetic(inst) : kNone;
+    case Op::div:
+    case Op::rem:
+      return inst.dtype == OST_DTYPE_I64 ? division(inst) : kNone;
+    case Op::min:
+    case Op::max:
+      return inst.dtype == OST_DTYPE_I64 ? extreme(inst) : kNone;
+    default:
+      return kNone;
   }
 }
 
@@ -112,7 +125,8 @@ Value IndexSimplifier::comparison(const Inst& inst) {
   return kNone;
 }
 
-// --- spelling ---------------------------------------------------------------------------------------------------------
+// --- spelling
+// ---------------------------------------------------------------------------------------------------------
 
 Value IndexSimplifier::raw(Op op, Value a, Value b) {
   const Value v = pool_.intern(make_inst(op, DType::i64, {a, b}));
@@ -122,8 +136,8 @@ Value IndexSimplifier::raw(Op op, Value a, Value b) {
 
 // Spelled records are not commuted: the order is a function of the polynomial already.
 //
-// (product of what varies) * ((product of what does not) * coefficient): strides stay loop invariant. The coefficient is
-// not 0.
+// (product of what varies) * ((product of what does not) * coefficient): strides stay loop
+// invariant. The coefficient is not 0.
 Value IndexSimplifier::emit_product(const Monomial& m, int64_t coefficient) {
   Value varying = kNone;
   Value uniform = kNone;
@@ -147,28 +161,35 @@ Value IndexSimplifier::emit_sum(Value sum, const Monomial& m, int64_t coefficien
   return raw(subtract ? Op::sub : Op::add, sum, product);
 }
 
-// Terms that vary first, then those that do not as one sum; in each, what is added before what is subtracted.
+// Terms that vary first, then those that do not as one sum; in each, what is added before what is
+// subtracted.
 Value IndexSimplifier::emit(const Poly& p) {
   index_.extend();
   if (const auto c = p.as_constant()) return pool_.constant(DType::i64, static_cast<uint64_t>(*c));
   if (const auto atom = p.as_atom()) return *atom;
   const auto is_uniform = [&](const PolyTerm& t) {
     const auto factors = t.monomial.factors();
-    return std::all_of(factors.begin(), factors.end(), [&](Value v) { return index_.is_uniform(v); });
+    return std::all_of(factors.begin(), factors.end(),
+                       [&](Value v) { return index_.is_uniform(v); });
   };
   std::vector<PolyTerm> groups[4];  // varying +, varying -, uniform +, uniform -
-  for (const PolyTerm& term : p.terms()) groups[(is_uniform(term) ? 2 : 0) + (term.coefficient < 0)].push_back(term);
+  for (const PolyTerm& term : p.terms())
+    groups[(is_uniform(term) ? 2 : 0) + (term.coefficient < 0)].push_back(term);
   Value varying = kNone;
   Value uniform = kNone;
   const bool negative_only = groups[0].empty() && !groups[1].empty();
   for (int g = 2; g < 4; ++g) {
-    for (const PolyTerm& term : groups[g]) uniform = emit_sum(uniform, term.monomial, term.coefficient);
+    for (const PolyTerm& term : groups[g])
+      uniform = emit_sum(uniform, term.monomial, term.coefficient);
   }
   if (negative_only && uniform != kNone) std::swap(varying, uniform);  // n - 1 - i
   for (int g = 0; g < 2; ++g) {
-    for (const PolyTerm& term : groups[g]) varying = emit_sum(varying, term.monomial, term.coefficient);
+    for (const PolyTerm& term : groups[g])
+      varying = emit_sum(varying, term.monomial, term.coefficient);
   }
-  const Value sum = varying == kNone ? uniform : uniform == kNone ? varying : raw(Op::add, varying, uniform);
+  const Value sum = varying == kNone   ? uniform
+                    : uniform == kNone ? varying
+                                       : raw(Op::add, varying, uniform);
   index_.extend();
   index_.set_poly(sum, p);  // also where a partial sum might wrap
   return sum;

@@ -1,8 +1,9 @@
-// Simplification of i64 arithmetic through polynomials: sums get one canonical spelling, quotients and remainders are
-// taken apart where ranges allow it, comparisons are decided. This is what makes movement operations vanish: an index
-// that is linearised and split again becomes the index it was.
+// Simplification of i64 arithmetic through polynomials: sums get one canonical spelling, quotients
+// and remainders are taken apart where ranges allow it, comparisons are decided. This is what makes
+// movement operations vanish: an index that is linearised and split again becomes the index it was.
 //
-// Values are simplified under the assumption that the point exists, that is that no axis they depend on is empty.
+// Values are simplified under the assumption that the point exists, that is that no axis they
+// depend on is empty.
 #pragma once
 
 #include <unordered_map>
@@ -17,7 +18,8 @@ class IndexSimplifier {
  public:
   explicit IndexSimplifier(Pool& pool) : pool_(pool), index_(pool.kernel(), kMaxTerms) {}
 
-  // The value of an i64 operation, or of a comparison of integers; kNone: nothing better than the record itself.
+  // The value of an i64 operation, or of a comparison of integers; kNone: nothing better than the
+  // record itself.
   Value run(const Inst& inst);
   // A value that is known to be a constant, as one.
   Value settled(Value v);
@@ -39,7 +41,9 @@ class IndexSimplifier {
   Value comparison(const Inst& inst);
 
   bool nonnegative(const Poly& p);
-  bool is_in(const Poly& p, const Poly& limit) { return nonnegative(p) && nonnegative(limit - p - Poly::constant(1)); }
+  bool is_in(const Poly& p, const Poly& limit) {
+    return nonnegative(p) && nonnegative(limit - p - Poly::constant(1));
+  }
 
   // Division of a >= 0 by b >= 1 (both proved); deeper calls only see smaller dividends.
   struct Step;

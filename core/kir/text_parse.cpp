@@ -1,5 +1,5 @@
-// Reads the text form back. The grammar is fixed per operation by the table in ops.cpp, so a line is read left to right
-// with no look-ahead; errors name the line.
+// Reads the text form back. The grammar is fixed per operation by the table in ops.cpp, so a line
+// is read left to right with no look-ahead; errors name the line.
 #include <charconv>
 
 #include "core/kir/fold.hpp"
@@ -15,11 +15,13 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 // One line, read word by word. Words end at spaces, commas and '='.
 class Line {
  public:
-  Line(std::string_view text, size_t number) : text_(text.substr(0, text.find('#'))), number_(number) {}
+  Line(std::string_view text, size_t number)
+      : text_(text.substr(0, text.find('#'))), number_(number) {}
 
   template <typename... Args>
   std::unexpected<Error> wrong(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(OST_DATA_LOSS, "kir text, line {}: {}", number_, fmt::format(format, std::forward<Args>(args)...));
+    return fail(OST_DATA_LOSS, "kir text, line {}: {}", number_,
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   void skip_spaces() {
@@ -36,7 +38,8 @@ class Line {
   }
   Result<> expect(char c) {
     if (accept(c)) return {};
-    return text_.empty() ? wrong("the line ends, wanted '{}'", c) : wrong("found '{}', wanted '{}'", text_.front(), c);
+    return text_.empty() ? wrong("the line ends, wanted '{}'", c)
+                         : wrong("found '{}', wanted '{}'", text_.front(), c);
   }
 
   std::string_view peek() {
@@ -74,7 +77,8 @@ class Line {
 
   // One of a set of words, by the set's look-up function.
   template <typename Lookup>
-  auto name(Lookup lookup, const char* what) -> Result<typename decltype(lookup(std::string_view()))::value_type> {
+  auto name(Lookup lookup, const char* what)
+      -> Result<typename decltype(lookup(std::string_view()))::value_type> {
     const std::string_view text = word();
     if (const auto found = lookup(text)) return *found;
     return wrong("found '{}', wanted {}", text, what);
@@ -98,18 +102,22 @@ class Parser {
       has_header = true;
       if (!line.at_end()) return line.wrong("unexpected '{}' at the end", line.peek());
     }
-    if (!has_header) return fail(OST_DATA_LOSS, "kir text: no header line, wanted 'kir 1.0 l1 strict'");
+    if (!has_header)
+      return fail(OST_DATA_LOSS, "kir text: no header line, wanted 'kir 1.0 l1 strict'");
     return std::move(kernel_);
   }
 
  private:
   Result<> header(Line& line) {
-    if (!line.accept_word("kir")) return line.wrong("found '{}', wanted the header 'kir 1.0 l1 strict'", line.peek());
+    if (!line.accept_word("kir"))
+      return line.wrong("found '{}', wanted the header 'kir 1.0 l1 strict'", line.peek());
     const std::string_view version = line.word();
-    if (version != "1.0") return fail(OST_INCOMPATIBLE, "kir text: version is '{}', this reader knows 1.0", version);
+    if (version != "1.0")
+      return fail(OST_INCOMPATIBLE, "kir text: version is '{}', this reader knows 1.0", version);
     if (!line.accept_word("l1")) return line.wrong("level is '{}', wanted 'l1'", line.peek());
     if (line.accept_word("strict")) return {};
-    if (!line.accept_word("fast")) return line.wrong("numerics is '{}', wanted 'strict' or 'fast'", line.peek());
+    if (!line.accept_word("fast"))
+      return line.wrong("numerics is '{}', wanted 'strict' or 'fast'", line.peek());
     kernel_.numerics = Numerics::fast;
     return {};
   }
@@ -118,18 +126,21 @@ class Parser {
     const auto position = static_cast<uint32_t>(kernel_.insts.size());
     if (position >= kMaxRecords) return line.wrong("more than {} records", kMaxRecords);
     OST_TRY_ASSIGN(const Value number, line.value("the number of the record"));
-    if (number != position) return line.wrong("record %{}, wanted %{}: records are numbered in order", number, position);
+    if (number != position)
+      return line.wrong("record %{}, wanted %{}: records are numbered in order", number, position);
     OST_TRY(line.expect('='));
     const std::string_view name = line.word();
     const OpInfo* op = find_op(name);
     if (!op) return line.wrong("operation '{}' is unknown", name);
     Inst inst{};
     inst.op = static_cast<uint16_t>(op->op);
-    OST_TRY_ASSIGN(const DType type, line.name(dtype_from_name, "a type (bool, i8 .. u64, f16, bf16, f32, f64)"));
+    OST_TRY_ASSIGN(const DType type,
+                   line.name(dtype_from_name, "a type (bool, i8 .. u64, f16, bf16, f32, f64)"));
     inst.dtype = static_cast<uint8_t>(type);
     OST_TRY(attributes(line, *op, type, inst));
     OST_TRY(operands(line, inst));
-    if (Result<> encoding = check_encoding(inst, position); !encoding) return line.wrong("{}", encoding.error().message);
+    if (Result<> encoding = check_encoding(inst, position); !encoding)
+      return line.wrong("{}", encoding.error().message);
     axes_ += op->op == Op::axis;
     kernel_.insts.push_back(inst);
     return {};
@@ -148,20 +159,30 @@ class Parser {
 
   Result<> attributes(Line& line, const OpInfo& op, DType type, Inst& inst) const {
     switch (op.attr) {
-      case Attr::none: return {};
-      case Attr::bits: return constant(line, type, inst);
-      case Attr::access: OST_TRY(keyed(line, "slot", inst)); return access(line, inst);
-      case Attr::slot: return keyed(line, "slot", inst);
-      case Attr::role: return role(line, inst);
-      case Attr::rare: inst.aux = line.accept_word("rare") ? OST_KIR_WHERE_RARE : 0; return {};
+      case Attr::none:
+        return {};
+      case Attr::bits:
+        return constant(line, type, inst);
+      case Attr::access:
+        OST_TRY(keyed(line, "slot", inst));
+        return access(line, inst);
+      case Attr::slot:
+        return keyed(line, "slot", inst);
+      case Attr::role:
+        return role(line, inst);
+      case Attr::rare:
+        inst.aux = line.accept_word("rare") ? OST_KIR_WHERE_RARE : 0;
+        return {};
       case Attr::rounding: {
         OST_TRY_ASSIGN(inst.aux, line.name(rounding_from_name, "a rounding (wrap, rne, sat)"));
         return {};
       }
-      case Attr::extreme: return combine(line, inst);
+      case Attr::extreme:
+        return combine(line, inst);
       case Attr::reduction: {
         if (op.op != Op::attn) OST_TRY(combine(line, inst));
-        OST_TRY_ASSIGN(const Order order, line.name(order_from_name, "an order (any, tree, blk256, attn)"));
+        OST_TRY_ASSIGN(const Order order,
+                       line.name(order_from_name, "an order (any, tree, blk256, attn)"));
         inst.aux |= static_cast<uint32_t>(order) << 8;
         return {};
       }
@@ -170,7 +191,8 @@ class Parser {
   }
 
   static Result<> combine(Line& line, Inst& inst) {
-    OST_TRY_ASSIGN(const Combine c, line.name(combine_from_name, "a combine (sum, prod, max, min, and, or, xor)"));
+    OST_TRY_ASSIGN(const Combine c,
+                   line.name(combine_from_name, "a combine (sum, prod, max, min, and, or, xor)"));
     inst.aux = static_cast<uint32_t>(c);
     return {};
   }
@@ -189,7 +211,8 @@ class Parser {
   }
 
   Result<> role(Line& line, Inst& inst) const {
-    OST_TRY_ASSIGN(const Role role, line.name(role_from_name, "an axis role (parallel, reduce, carry)"));
+    OST_TRY_ASSIGN(const Role role,
+                   line.name(role_from_name, "an axis role (parallel, reduce, carry)"));
     inst.aux = static_cast<uint32_t>(role);
     inst.imm = axes_;
     return line.peek() == "id" ? keyed(line, "id", inst) : Result<>{};
@@ -199,10 +222,13 @@ class Parser {
     if (type == DType::boolean) {
       const std::string_view text = line.word();
       inst.imm = text == "true";
-      return inst.imm || text == "false" ? Result<>{} : line.wrong("found '{}', wanted true or false", text);
+      return inst.imm || text == "false" ? Result<>{}
+                                         : line.wrong("found '{}', wanted true or false", text);
     }
     if (is_float(type)) {
-      if (line.peek().substr(0, 2) != "0x") return line.wrong("found '{}', wanted the bits of the float in hex, as in 0x3f800000", line.peek());
+      if (line.peek().substr(0, 2) != "0x")
+        return line.wrong("found '{}', wanted the bits of the float in hex, as in 0x3f800000",
+                          line.peek());
       return hex(line, inst);
     }
     if (type == DType::u64) {
@@ -211,7 +237,8 @@ class Parser {
     }
     OST_TRY_ASSIGN(const int64_t value, line.number<int64_t>("an integer"));
     inst.imm = truncate_bits(type, static_cast<uint64_t>(value));
-    if (sign_value(type, inst.imm) != value) return line.wrong("{} does not fit into {}", value, name_of(type));
+    if (sign_value(type, inst.imm) != value)
+      return line.wrong("{} does not fit into {}", value, name_of(type));
     return {};
   }
 

@@ -9,9 +9,9 @@ namespace {
 enum Class : uint32_t { kBool = 1, kInt = 2, kHalf = 4, kFloat = 8, kI32 = 16, kI64 = 32 };
 
 bool in_class(DType t, uint32_t classes) {
-  return ((classes & kBool) && t == DType::boolean) || ((classes & kInt) && is_int(t)) || ((classes & kHalf) && is_half(t)) ||
-         ((classes & kFloat) && is_float(t) && !is_half(t)) || ((classes & kI32) && t == DType::i32) ||
-         ((classes & kI64) && t == DType::i64);
+  return ((classes & kBool) && t == DType::boolean) || ((classes & kInt) && is_int(t)) ||
+         ((classes & kHalf) && is_half(t)) || ((classes & kFloat) && is_float(t) && !is_half(t)) ||
+         ((classes & kI32) && t == DType::i32) || ((classes & kI64) && t == DType::i64);
 }
 
 std::string class_name(uint32_t classes) {
@@ -32,31 +32,81 @@ std::string class_name(uint32_t classes) {
 
 class Checker {
  public:
-  Checker(const Kernel& kernel, const Inst& inst) : kernel_(kernel), inst_(inst), op_(static_cast<Op>(inst.op)) {}
+  Checker(const Kernel& kernel, const Inst& inst)
+      : kernel_(kernel), inst_(inst), op_(static_cast<Op>(inst.op)) {}
 
   Result<> run() {
     OST_TRY(operand_classes());
     switch (op_) {
-      case Op::constant: return {};
-      case Op::param: OST_TRY(operand(0, kI64)); return access();
-      case Op::var: OST_TRY(result(kI64)); OST_TRY(const_operand(0)); return const_operand(1);
-      case Op::axis: OST_TRY(result(kI64)); return operand(0, kI64);
-      case Op::load: case Op::store: return memory();
-      case Op::neg: case Op::abs: return uniform(kInt | kFloat);
-      case Op::sqrt: case Op::floor: case Op::ceil: case Op::trunc: case Op::rint: case Op::fma: return uniform(kFloat);
-      case Op::add: case Op::sub: case Op::mul: case Op::div: return uniform(kInt | kFloat);
-      case Op::rem: case Op::shl: case Op::shr: return uniform(kInt);
-      case Op::min: case Op::max: return uniform(kBool | kInt | kFloat);
-      case Op::bit_and: case Op::bit_or: case Op::bit_xor: case Op::bit_not: return uniform(kBool | kInt);
-      case Op::eq: case Op::ne: case Op::lt: case Op::le: return compare();
-      case Op::where: OST_TRY(operand(0, kBool)); OST_TRY(same(1)); return same(2);
-      case Op::ldexp: OST_TRY(result(kFloat)); OST_TRY(same(0)); return operand(1, kI32);
-      case Op::cast: return cast();
-      case Op::bitcast: return bitcast();
-      case Op::reduce: OST_TRY(same(0)); OST_TRY(reduced_axis(1)); return reduction();
-      case Op::contract: return contract();
-      case Op::argreduce: return argreduce();
-      case Op::attn: return attn();
+      case Op::constant:
+        return {};
+      case Op::param:
+        OST_TRY(operand(0, kI64));
+        return access();
+      case Op::var:
+        OST_TRY(result(kI64));
+        OST_TRY(const_operand(0));
+        return const_operand(1);
+      case Op::axis:
+        OST_TRY(result(kI64));
+        return operand(0, kI64);
+      case Op::load:
+      case Op::store:
+        return memory();
+      case Op::neg:
+      case Op::abs:
+        return uniform(kInt | kFloat);
+      case Op::sqrt:
+      case Op::floor:
+      case Op::ceil:
+      case Op::trunc:
+      case Op::rint:
+      case Op::fma:
+        return uniform(kFloat);
+      case Op::add:
+      case Op::sub:
+      case Op::mul:
+      case Op::div:
+        return uniform(kInt | kFloat);
+      case Op::rem:
+      case Op::shl:
+      case Op::shr:
+        return uniform(kInt);
+      case Op::min:
+      case Op::max:
+        return uniform(kBool | kInt | kFloat);
+      case Op::bit_and:
+      case Op::bit_or:
+      case Op::bit_xor:
+      case Op::bit_not:
+        return uniform(kBool | kInt);
+      case Op::eq:
+      case Op::ne:
+      case Op::lt:
+      case Op::le:
+        return compare();
+      case Op::where:
+        OST_TRY(operand(0, kBool));
+        OST_TRY(same(1));
+        return same(2);
+      case Op::ldexp:
+        OST_TRY(result(kFloat));
+        OST_TRY(same(0));
+        return operand(1, kI32);
+      case Op::cast:
+        return cast();
+      case Op::bitcast:
+        return bitcast();
+      case Op::reduce:
+        OST_TRY(same(0));
+        OST_TRY(reduced_axis(1));
+        return reduction();
+      case Op::contract:
+        return contract();
+      case Op::argreduce:
+        return argreduce();
+      case Op::attn:
+        return attn();
     }
     return fail(OST_INVALID_ARGUMENT, "opcode {} is unknown", inst_.op);
   }
@@ -64,7 +114,8 @@ class Checker {
  private:
   template <typename... Args>
   std::unexpected<Error> wrong(fmt::format_string<Args...> format, Args&&... args) const {
-    return fail(OST_INVALID_ARGUMENT, "{}: {}", info(op_).name, fmt::format(format, std::forward<Args>(args)...));
+    return fail(OST_INVALID_ARGUMENT, "{}: {}", info(op_).name,
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   DType type() const { return static_cast<DType>(inst_.dtype); }
@@ -80,8 +131,10 @@ class Checker {
       const Op source = kernel_.op(src(k));
       const bool wants_param = k == 0 && (op_ == Op::load || op_ == Op::store);
       if (source == Op::store) return wrong("operand {} is a store, which has no result", k);
-      if (wants_param && source != Op::param) return wrong("operand 0 is a {}, wanted a param", info(source).name);
-      if (!wants_param && source == Op::param) return wrong("operand {} is a param, which only load and store may use", k);
+      if (wants_param && source != Op::param)
+        return wrong("operand 0 is a {}, wanted a param", info(source).name);
+      if (!wants_param && source == Op::param)
+        return wrong("operand {} is a param, which only load and store may use", k);
     }
     return {};
   }
@@ -96,7 +149,8 @@ class Checker {
   }
   Result<> same(uint32_t k) const {
     if (type(k) == type()) return {};
-    return wrong("operand {} is {}, wanted the type of the result, {}", k, name_of(type(k)), name_of(type()));
+    return wrong("operand {} is {}, wanted the type of the result, {}", k, name_of(type(k)),
+                 name_of(type()));
   }
   Result<> const_operand(uint32_t k) const {
     OST_TRY(operand(k, kI64));
@@ -111,14 +165,17 @@ class Checker {
   }
 
   Result<> access() const {
-    return inst_.aux >= 1 && inst_.aux <= 3 ? Result<>{} : wrong("access is {}, wanted 1 (read), 2 (write) or 3", inst_.aux);
+    return inst_.aux >= 1 && inst_.aux <= 3
+               ? Result<>{}
+               : wrong("access is {}, wanted 1 (read), 2 (write) or 3", inst_.aux);
   }
 
   Result<> memory() const {
     const bool is_load = op_ == Op::load;
     const uint32_t need = is_load ? OST_KIR_READ : OST_KIR_WRITE;
     OST_TRY(same(0));
-    if (!(kernel_.insts[src(0)].aux & need)) return wrong("the param is not declared for {}", is_load ? "reading" : "writing");
+    if (!(kernel_.insts[src(0)].aux & need))
+      return wrong("the param is not declared for {}", is_load ? "reading" : "writing");
     OST_TRY(operand(1, kI64));
     if (!is_load) OST_TRY(same(2));
     const uint32_t mask = is_load ? 2 : 3;
@@ -135,7 +192,8 @@ class Checker {
   Result<> cast() const {
     const auto rounding = cast_rounding(type(), type(0));
     if (inst_.aux == *rounding) return {};
-    return wrong("rounding is {}, wanted {} from {} to {}", inst_.aux, rounding_name(*rounding), name_of(type(0)), name_of(type()));
+    return wrong("rounding is {}, wanted {} from {} to {}", inst_.aux, rounding_name(*rounding),
+                 name_of(type(0)), name_of(type()));
   }
 
   Result<> bitcast() const {
@@ -147,9 +205,11 @@ class Checker {
 
   Result<> reduced_axis(uint32_t k) const {
     const Inst& axis = kernel_.insts[src(k)];
-    if (static_cast<Op>(axis.op) != Op::axis) return wrong("operand {} is a {}, wanted an axis", k, info(static_cast<Op>(axis.op)).name);
+    if (static_cast<Op>(axis.op) != Op::axis)
+      return wrong("operand {} is a {}, wanted an axis", k, info(static_cast<Op>(axis.op)).name);
     if (axis.aux == OST_KIR_AXIS_REDUCE) return {};
-    return wrong("axis %{} has role {}, wanted reduce", src(k), name_of(static_cast<Role>(axis.aux)));
+    return wrong("axis %{} has role {}, wanted reduce", src(k),
+                 name_of(static_cast<Role>(axis.aux)));
   }
 
   // Which combines exist for the type, and which order they must have.
@@ -160,10 +220,11 @@ class Checker {
     const bool extreme = combine == Combine::max || combine == Combine::min;
     OST_TRY(result(arithmetic ? kInt | kFloat : extreme ? kBool | kInt | kFloat : kBool | kInt));
     const bool ordered = arithmetic && is_float(type());
-    const bool fits = ordered ? order == OST_KIR_ORDER_TREE || order == OST_KIR_ORDER_BLK256 : order == OST_KIR_ORDER_ANY;
+    const bool fits = ordered ? order == OST_KIR_ORDER_TREE || order == OST_KIR_ORDER_BLK256
+                              : order == OST_KIR_ORDER_ANY;
     if (fits) return {};
-    return wrong("order is {}, wanted {} for a {} of {}", name_of(static_cast<Order>(order)), ordered ? "tree or blk256" : "any",
-                 name_of(combine), name_of(type()));
+    return wrong("order is {}, wanted {} for a {} of {}", name_of(static_cast<Order>(order)),
+                 ordered ? "tree or blk256" : "any", name_of(combine), name_of(type()));
   }
 
   Result<> contract() const {
@@ -189,7 +250,8 @@ class Checker {
     OST_TRY(operand(1, kBool));
     OST_TRY(same(2));
     OST_TRY(reduced_axis(3));
-    return inst_.aux == OST_KIR_ORDER_ATTN << 8 ? Result<>{} : wrong("order is {}, wanted attn", inst_.aux >> 8);
+    return inst_.aux == OST_KIR_ORDER_ATTN << 8 ? Result<>{}
+                                                : wrong("order is {}, wanted attn", inst_.aux >> 8);
   }
 
   const Kernel& kernel_;

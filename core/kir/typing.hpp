@@ -1,4 +1,5 @@
-// The typing rule of each operation: operand classes, operand types, result type, attributes. Local to one record.
+// The typing rule of each operation: operand classes, operand types, result type, attributes. Local
+// to one record.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace ost::kir {
 
-// Checks `inst`, whose operands are earlier records of `kernel`. The error message does not say where.
+// Checks `inst`, whose operands are earlier records of `kernel`. The error message does not say
+// where.
 Result<> check_types(const Kernel& kernel, const Inst& inst);
 
 }  // namespace ost::kir

@@ -1,4 +1,5 @@
-// The verifier: encoding and types of each record, then what needs the whole kernel (docs/kir.md lists the rules).
+// The verifier: encoding and types of each record, then what needs the whole kernel (docs/kir.md
+// lists the rules).
 #include <algorithm>
 
 #include "core/kir/ops.hpp"
@@ -17,7 +18,8 @@ class Verifier {
 
   Result<> run() {
     if (kernel_.insts.size() > kMaxRecords)
-      return fail(OST_INVALID_ARGUMENT, "kir: {} records are above the limit of {}", kernel_.insts.size(), kMaxRecords);
+      return fail(OST_INVALID_ARGUMENT, "kir: {} records are above the limit of {}",
+                  kernel_.insts.size(), kMaxRecords);
     for (Value v = 0; v < kernel_.insts.size(); ++v) {
       OST_TRY(check_encoding(kernel_.insts[v], v));
       if (Result<> types = check_types(kernel_, kernel_.insts[v]); !types)
@@ -32,7 +34,8 @@ class Verifier {
  private:
   template <typename... Args>
   static std::unexpected<Error> wrong(Value v, fmt::format_string<Args...> format, Args&&... args) {
-    return fail(OST_INVALID_ARGUMENT, "kir record {}: {}", v, fmt::format(format, std::forward<Args>(args)...));
+    return fail(OST_INVALID_ARGUMENT, "kir record {}: {}", v,
+                fmt::format(format, std::forward<Args>(args)...));
   }
 
   // Slots are dense and declared once; axes are numbered in order; variables have sensible bounds.
@@ -47,7 +50,9 @@ class Verifier {
         if (max < min) return wrong(v, "var: the maximum {} is below the minimum {}", max, min);
       }
       if (kernel_.op(v) == Op::axis) {
-        if (inst.imm != axes) return wrong(v, "axis: the id is {}, wanted {}: ids count the axes in order", inst.imm, axes);
+        if (inst.imm != axes)
+          return wrong(v, "axis: the id is {}, wanted {}: ids count the axes in order", inst.imm,
+                       axes);
         if (++axes > kMaxAxes) return wrong(v, "axis: the kernel has more than {} axes", kMaxAxes);
       }
     }
@@ -58,11 +63,13 @@ class Verifier {
   Result<> slots(Op op) const {
     std::vector<char> seen(op == Op::param ? kernel_.param_count() : kernel_.var_count(), 0);
     if (seen.size() > kMaxSlots)
-      return fail(OST_INVALID_ARGUMENT, "kir: {} records of {} are above the limit of {}", seen.size(), info(op).name, kMaxSlots);
+      return fail(OST_INVALID_ARGUMENT, "kir: {} records of {} are above the limit of {}",
+                  seen.size(), info(op).name, kMaxSlots);
     for (Value v = 0; v < kernel_.insts.size(); ++v) {
       if (kernel_.op(v) != op) continue;
       const uint64_t slot = kernel_.insts[v].imm;
-      if (slot >= seen.size()) return wrong(v, "{}: slot {} of {}: slots must be dense", info(op).name, slot, seen.size());
+      if (slot >= seen.size())
+        return wrong(v, "{}: slot {} of {}: slots must be dense", info(op).name, slot, seen.size());
       if (seen[slot]) return wrong(v, "{}: slot {} is declared twice", info(op).name, slot);
       seen[slot] = 1;
     }
@@ -77,7 +84,9 @@ class Verifier {
     return set;
   }
 
-  Value first_axis(uint64_t set) const { return scope_.axes[static_cast<size_t>(__builtin_ctzll(set))]; }
+  Value first_axis(uint64_t set) const {
+    return scope_.axes[static_cast<size_t>(__builtin_ctzll(set))];
+  }
 
   Result<> scoping(Value v) const {
     const Inst& inst = kernel_.insts[v];
@@ -85,19 +94,24 @@ class Verifier {
     if (op == Op::axis || op == Op::param) {
       const char* what = op == Op::axis ? "extent" : "count";
       const Value amount = inst.src[0];
-      if (scope_.depends[amount] != 0) return wrong(v, "{}: the {} depends on axis %{}", info(op).name, what, first_axis(scope_.depends[amount]));
-      if (!scope_.uniform[amount]) return wrong(v, "{}: the {} depends on memory or on floats", info(op).name, what);
+      if (scope_.depends[amount] != 0)
+        return wrong(v, "{}: the {} depends on axis %{}", info(op).name, what,
+                     first_axis(scope_.depends[amount]));
+      if (!scope_.uniform[amount])
+        return wrong(v, "{}: the {} depends on memory or on floats", info(op).name, what);
     }
     if (op == Op::store) {
       const uint64_t reduced = scope_.depends[v] & axes_of_role(Role::reduce);
-      if (reduced != 0) return wrong(v, "store: depends on the reduce axis %{} outside of a reduction over it", first_axis(reduced));
+      if (reduced != 0)
+        return wrong(v, "store: depends on the reduce axis %{} outside of a reduction over it",
+                     first_axis(reduced));
     }
     return {};
   }
 
-  // A param that is both loaded from and stored to. Statements have no order without carry axes, so no statement may read
-  // what another one writes: either both are under carry axes, or the load reads exactly the element that its own
-  // statement writes.
+  // A param that is both loaded from and stored to. Statements have no order without carry axes, so
+  // no statement may read what another one writes: either both are under carry axes, or the load
+  // reads exactly the element that its own statement writes.
   Result<> in_place() const {
     std::vector<char> loaded(kernel_.insts.size(), 0);
     std::vector<Value> stores;
@@ -108,7 +122,8 @@ class Verifier {
     for (Value param = 0; param < kernel_.insts.size(); ++param) {
       if (kernel_.op(param) != Op::param || !loaded[param]) continue;
       std::vector<Value> writes;
-      std::copy_if(stores.begin(), stores.end(), std::back_inserter(writes), [&](Value s) { return kernel_.insts[s].src[0] == param; });
+      std::copy_if(stores.begin(), stores.end(), std::back_inserter(writes),
+                   [&](Value s) { return kernel_.insts[s].src[0] == param; });
       if (!writes.empty()) OST_TRY(readers_of(param, writes));
     }
     return {};
@@ -117,7 +132,8 @@ class Verifier {
   // Follows each load of the param to the stores that use it.
   Result<> readers_of(Value param, const std::vector<Value>& writes) const {
     const Value index = kernel_.insts[writes[0]].src[1];
-    std::vector<Value> at_index(kernel_.insts.size(), kNone);   // by record: a load at the index of the first store
+    std::vector<Value> at_index(kernel_.insts.size(),
+                                kNone);  // by record: a load at the index of the first store
     std::vector<Value> elsewhere(kernel_.insts.size(), kNone);  // a load at another index
     for (Value v = param + 1; v < kernel_.insts.size(); ++v) {
       if (kernel_.op(v) == Op::load && kernel_.insts[v].src[0] == param) {
@@ -141,12 +157,20 @@ class Verifier {
     const Value load = elsewhere != kNone ? elsewhere : at_index;
     const uint64_t slot = kernel_.insts[kernel_.insts[load].src[0]].imm;
     if (user_carries != write_carries)
-      return wrong(load, "load: of slot {}, which store %{} writes, is used by store %{}: wanted both or none under a carry axis", slot, write, user);
+      return wrong(load,
+                   "load: of slot {}, which store %{} writes, is used by store %{}: wanted both or "
+                   "none under a carry axis",
+                   slot, write, user);
     if (elsewhere != kNone || kernel_.insts[write].src[1] != kernel_.insts[load].src[1])
-      return wrong(load, "load: reads slot {} at %{}, but store %{} writes it at %{}: wanted the same index or carry axes", slot,
-                   kernel_.insts[load].src[1], write, kernel_.insts[write].src[1]);
+      return wrong(load,
+                   "load: reads slot {} at %{}, but store %{} writes it at %{}: wanted the same "
+                   "index or carry axes",
+                   slot, kernel_.insts[load].src[1], write, kernel_.insts[write].src[1]);
     if (scope_.depends[user] != scope_.depends[write])
-      return wrong(load, "load: of slot {}, which store %{} writes in place, is used by store %{} over other axes", slot, write, user);
+      return wrong(
+          load,
+          "load: of slot {}, which store %{} writes in place, is used by store %{} over other axes",
+          slot, write, user);
     return {};
   }
 

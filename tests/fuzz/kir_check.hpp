@@ -1,4 +1,5 @@
-// What must hold for every kernel that a reader accepts, whoever wrote it. A broken rule aborts, which a fuzzer reports.
+// What must hold for every kernel that a reader accepts, whoever wrote it. A broken rule aborts,
+// which a fuzzer reports.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// libFuzzer target: any text as a symbolic expression. What is accepted reads back to itself, and lies within its bounds.
+// libFuzzer target: any text as a symbolic expression. What is accepted reads back to itself, and
+// lies within its bounds.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -22,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = ost::Sym::parse(sym->str(), vars);
   require(again && *again == *sym, "the text reads back to the same expression", *sym);
   const auto value = sym->eval({{"n", 5}, {"m", 3}, {"k", -1}});
-  require(!value || (*value >= sym->lower() && *value <= sym->upper()), "the value is within the bounds", *sym);
+  require(!value || (*value >= sym->lower() && *value <= sym->upper()),
+          "the value is within the bounds", *sym);
   return 0;
 }

@@ -19,7 +19,8 @@ TEST(DType, NamesReadBack) {
 TEST(DType, ClassesPartitionTheTypes) {
   for (DType t : kAllDTypes) {
     EXPECT_TRUE(is_valid(t));
-    EXPECT_EQ((t == DType::boolean) + is_signed_int(t) + is_unsigned_int(t) + is_float(t), 1) << name_of(t);
+    EXPECT_EQ((t == DType::boolean) + is_signed_int(t) + is_unsigned_int(t) + is_float(t), 1)
+        << name_of(t);
     EXPECT_EQ(bits_of(t), 8 * size_of(t));
     EXPECT_GE(size_of(t), 1u);
   }
@@ -53,16 +54,20 @@ TEST(Result, TryPassesErrorsOn) {
 }
 
 TEST(Sha256, KnowsThePublishedVectors) {
-  EXPECT_EQ(sha256_hex(std::string_view("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256_hex(std::string_view("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(sha256_hex(std::string_view("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256_hex(std::string_view("")),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_hex(std::string_view("abc")),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(
+      sha256_hex(std::string_view("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
+      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
 TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {
   const std::string text(1000, 'x');
   Sha256 pieces;
-  for (size_t at = 0; at < text.size(); at += 37) pieces.update(std::string_view(text).substr(at, 37));
+  for (size_t at = 0; at < text.size(); at += 37)
+    pieces.update(std::string_view(text).substr(at, 37));
   EXPECT_EQ(to_hex(pieces.finish()), sha256_hex(text));
 }
 

@@ -1,4 +1,5 @@
-// Half conversions against the compiler's _Float16 (through F16C or libgcc) and against their definition.
+// Half conversions against the compiler's _Float16 (through F16C or libgcc) and against their
+// definition.
 #include "core/base/half.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,8 @@ TEST(Half, EveryF16BecomesItsF32AndBack) {
       EXPECT_TRUE(std::isnan(static_cast<float>(half)));
       EXPECT_EQ(f32_to_f16(wide) & 0x7fff, 0x7e00);
     } else {
-      EXPECT_EQ(std::bit_cast<uint32_t>(wide), std::bit_cast<uint32_t>(static_cast<float>(half))) << h;
+      EXPECT_EQ(std::bit_cast<uint32_t>(wide), std::bit_cast<uint32_t>(static_cast<float>(half)))
+          << h;
       EXPECT_EQ(f32_to_f16(wide), bits);
     }
   }
@@ -46,7 +48,8 @@ TEST(Half, EveryBf16BecomesItsF32AndBack) {
 TEST(Half, F32RoundsToTheNearestEvenF16) {
   std::mt19937 rng(1);
   for (uint32_t high = 0; high < 0x10000; ++high) {
-    for (uint32_t low : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x1fffu, 0x2000u, 0x3000u, 0x7fffu, 0x8000u, 0xffffu, static_cast<uint32_t>(rng() & 0xffffu)}) {
+    for (uint32_t low : {0u, 1u, 0xfffu, 0x1000u, 0x1001u, 0x1fffu, 0x2000u, 0x3000u, 0x7fffu,
+                         0x8000u, 0xffffu, static_cast<uint32_t>(rng() & 0xffffu)}) {
       const float v = from_bits(high << 16 | low);
       if (std::isnan(v)) continue;
       ASSERT_EQ(f32_to_f16(v), reference_f16(v)) << std::hex << (high << 16 | low);
@@ -94,7 +97,9 @@ TEST(Half, F64AgreesWithTheCompilersF16) {
   for (int i = 0; i < 200'000; ++i) {
     const int exponent = static_cast<int>(rng() % 46) - 28;
     double v = std::ldexp(1 + static_cast<double>(rng() >> 12) * 0x1p-52, exponent);
-    if (i % 2) v = std::ldexp(std::floor(std::ldexp(v, 11 - exponent)), exponent - 11) + (i % 4 == 1 ? 0 : std::ldexp(1.0, exponent - 48));
+    if (i % 2)
+      v = std::ldexp(std::floor(std::ldexp(v, 11 - exponent)), exponent - 11) +
+          (i % 4 == 1 ? 0 : std::ldexp(1.0, exponent - 48));
     const auto half = static_cast<_Float16>(v);
     uint16_t bits;
     std::memcpy(&bits, &half, 2);

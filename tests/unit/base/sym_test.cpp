@@ -19,7 +19,8 @@ Sym k() { return Sym::var(kK); }
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-// A random expression with its meaning as a function, which is undefined (nothing) where it divides by zero.
+// A random expression with its meaning as a function, which is undefined (nothing) where it divides
+// by zero.
 struct Random {
   using Meaning = std::function<std::optional<int64_t>(int64_t, int64_t, int64_t)>;
   Sym sym;
@@ -30,9 +31,12 @@ Random make(std::mt19937& rng, int depth) {
   const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
   if (depth == 0 || pick(0, 5) == 0) {
     switch (pick(0, 3)) {
-      case 0: return {n(), [](int64_t a, int64_t, int64_t) { return std::optional(a); }};
-      case 1: return {m(), [](int64_t, int64_t b, int64_t) { return std::optional(b); }};
-      case 2: return {k(), [](int64_t, int64_t, int64_t c) { return std::optional(c); }};
+      case 0:
+        return {n(), [](int64_t a, int64_t, int64_t) { return std::optional(a); }};
+      case 1:
+        return {m(), [](int64_t, int64_t b, int64_t) { return std::optional(b); }};
+      case 2:
+        return {k(), [](int64_t, int64_t, int64_t c) { return std::optional(c); }};
       default: {
         const int64_t c = pick(-5, 12);
         return {c, [c](int64_t, int64_t, int64_t) { return std::optional(c); }};
@@ -42,7 +46,9 @@ Random make(std::mt19937& rng, int depth) {
   Random a = make(rng, depth - 1);
   Random b = make(rng, depth - 1);
   const auto both = [&](Sym s, auto f) {
-    return Random{std::move(s), [x = a.meaning, y = b.meaning, f](int64_t p, int64_t q, int64_t r) -> std::optional<int64_t> {
+    return Random{std::move(s),
+                  [x = a.meaning, y = b.meaning, f](int64_t p, int64_t q,
+                                                    int64_t r) -> std::optional<int64_t> {
                     const auto left = x(p, q, r);
                     const auto right = y(p, q, r);
                     return left && right ? f(*left, *right) : std::nullopt;
@@ -50,13 +56,25 @@ Random make(std::mt19937& rng, int depth) {
   };
   using Out = std::optional<int64_t>;
   switch (pick(0, 8)) {
-    case 0: case 1: return both(a.sym + b.sym, [](int64_t x, int64_t y) { return Out(x + y); });
-    case 2: return both(a.sym - b.sym, [](int64_t x, int64_t y) { return Out(x - y); });
-    case 3: return both(a.sym * b.sym, [](int64_t x, int64_t y) { return Out(x * y); });
-    case 4: case 5: return both(floordiv(a.sym, b.sym), [](int64_t x, int64_t y) { return y == 0 ? Out() : Out(floor_div(x, y)); });
-    case 6: return both(mod(a.sym, b.sym), [](int64_t x, int64_t y) { return y == 0 ? Out() : Out(x - y * floor_div(x, y)); });
-    case 7: return both(min(a.sym, b.sym), [](int64_t x, int64_t y) { return Out(std::min(x, y)); });
-    default: return both(max(a.sym, b.sym), [](int64_t x, int64_t y) { return Out(std::max(x, y)); });
+    case 0:
+    case 1:
+      return both(a.sym + b.sym, [](int64_t x, int64_t y) { return Out(x + y); });
+    case 2:
+      return both(a.sym - b.sym, [](int64_t x, int64_t y) { return Out(x - y); });
+    case 3:
+      return both(a.sym * b.sym, [](int64_t x, int64_t y) { return Out(x * y); });
+    case 4:
+    case 5:
+      return both(floordiv(a.sym, b.sym),
+                  [](int64_t x, int64_t y) { return y == 0 ? Out() : Out(floor_div(x, y)); });
+    case 6:
+      return both(mod(a.sym, b.sym), [](int64_t x, int64_t y) {
+        return y == 0 ? Out() : Out(x - y * floor_div(x, y));
+      });
+    case 7:
+      return both(min(a.sym, b.sym), [](int64_t x, int64_t y) { return Out(std::min(x, y)); });
+    default:
+      return both(max(a.sym, b.sym), [](int64_t x, int64_t y) { return Out(std::max(x, y)); });
   }
 }
 
@@ -66,7 +84,8 @@ void for_each_value(const Random& r, const F& f) {
   for (int64_t a = kN.min; a <= kN.max; ++a) {
     for (int64_t b = kM.min; b <= kM.max; ++b) {
       for (int64_t c = kK.min; c <= kK.max; ++c) {
-        if (const auto value = r.meaning(a, b, c)) f(Bindings{{"n", a}, {"m", b}, {"k", c}}, *value);
+        if (const auto value = r.meaning(a, b, c))
+          f(Bindings{{"n", a}, {"m", b}, {"k", c}}, *value);
       }
     }
   }
@@ -74,7 +93,8 @@ void for_each_value(const Random& r, const F& f) {
 
 template <typename F>
 void for_each_random(int count, int depth, const F& f) {
-  for (uint32_t seed = 1; seed <= static_cast<uint32_t>(count) && !::testing::Test::HasFailure(); ++seed) {
+  for (uint32_t seed = 1; seed <= static_cast<uint32_t>(count) && !::testing::Test::HasFailure();
+       ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     std::mt19937 rng(seed);
     f(rng, make(rng, depth));
@@ -161,7 +181,7 @@ TEST(Sym, OrderIsTotalAndAgreesWithEquality) {
   for (const Sym& a : all) {
     EXPECT_TRUE(a == a);
     for (const Sym& b : all) {
-      EXPECT_EQ(a < b, b > a);
+      EXPECT_EQ(a<b, b> a);
       EXPECT_EQ(a == b, !(a < b) && !(b < a));
       for (const Sym& c : all) EXPECT_TRUE(!(a < b && b < c) || a < c);
     }
@@ -220,22 +240,36 @@ TEST(Sym, OverflowMakesItInvalidForGood) {
 
 TEST(Sym, EvalSaysWhatIsWrong) {
   EXPECT_EQ(n().eval({}).error().message, "variable 'n' has no value");
-  EXPECT_EQ(n().eval({{"n", 10}}).error().message, "variable 'n' is 10, wanted a value from 0 to 9");
-  EXPECT_EQ(floordiv(m(), n()).eval({{"n", 0}, {"m", 1}}).error().message, "division by zero in floordiv(m, n)");
-  EXPECT_EQ((Sym(INT64_MAX) + n()).eval({{"n", 1}}).error().message, "overflow of 64 bits in n + 9223372036854775807");
+  EXPECT_EQ(n().eval({{"n", 10}}).error().message,
+            "variable 'n' is 10, wanted a value from 0 to 9");
+  EXPECT_EQ(floordiv(m(), n()).eval({{"n", 0}, {"m", 1}}).error().message,
+            "division by zero in floordiv(m, n)");
+  EXPECT_EQ((Sym(INT64_MAX) + n()).eval({{"n", 1}}).error().message,
+            "overflow of 64 bits in n + 9223372036854775807");
   EXPECT_EQ(*(Sym(INT64_MAX) * n()).eval({{"n", 0}}), 0);
 }
 
 TEST(Sym, ParserSaysWhere) {
-  const auto message = [](std::string_view text) { return Sym::parse(text, kVars).error().message; };
-  EXPECT_EQ(message("n + q"), "symbolic expression 'n + q', position 4: variable 'q' is not declared");
-  EXPECT_EQ(message("n +"), "symbolic expression 'n +', position 3: the text ends, wanted a number, a variable or a function");
+  const auto message = [](std::string_view text) {
+    return Sym::parse(text, kVars).error().message;
+  };
+  EXPECT_EQ(message("n + q"),
+            "symbolic expression 'n + q', position 4: variable 'q' is not declared");
+  EXPECT_EQ(message("n +"),
+            "symbolic expression 'n +', position 3: the text ends, wanted a number, a variable or "
+            "a function");
   EXPECT_EQ(message("n )"), "symbolic expression 'n )', position 2: unexpected ')'");
-  EXPECT_EQ(message("mod(n 3)"), "symbolic expression 'mod(n 3)', position 6: found '3', wanted ','");
+  EXPECT_EQ(message("mod(n 3)"),
+            "symbolic expression 'mod(n 3)', position 6: found '3', wanted ','");
   EXPECT_EQ(message("sin(n, 3)"),
-            "symbolic expression 'sin(n, 3)', position 9: function 'sin' is unknown, wanted floordiv, ceildiv, mod, min or max");
-  EXPECT_EQ(message("9223372036854775808"), "symbolic expression '9223372036854775808', position 0: the number does not fit into 64 bits");
-  EXPECT_EQ(message("floordiv(n, 0)"), "symbolic expression 'floordiv(n, 0)', position 14: the expression overflows or divides by zero");
+            "symbolic expression 'sin(n, 3)', position 9: function 'sin' is unknown, wanted "
+            "floordiv, ceildiv, mod, min or max");
+  EXPECT_EQ(message("9223372036854775808"),
+            "symbolic expression '9223372036854775808', position 0: the number does not fit into "
+            "64 bits");
+  EXPECT_EQ(message("floordiv(n, 0)"),
+            "symbolic expression 'floordiv(n, 0)', position 14: the expression overflows or "
+            "divides by zero");
   EXPECT_NE(message(std::string(100, '(')).find("nested deeper than 64"), std::string::npos);
   EXPECT_EQ(*Sym::parse("-9223372036854775808", {}), Sym(INT64_MIN));
   EXPECT_EQ(*Sym::parse(" -n*2 - (3 - m) ", kVars), m() - 2 * n() - 3);

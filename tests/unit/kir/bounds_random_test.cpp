@@ -1,4 +1,5 @@
-// The prover never claims too much: for random indices, masks and counts, whatever it proves is checked at every point.
+// The prover never claims too much: for random indices, masks and counts, whatever it proves is
+// checked at every point.
 #include <gtest/gtest.h>
 
 #include "tests/unit/kir/brute_force.hpp"
@@ -47,7 +48,8 @@ void check_one(uint32_t seed, Tally& tally) {
   const bool proved = prove_bounds(*kernel).has_value();
   const auto outside = outside_somewhere(*kernel);
   const bool inside = !outside;
-  EXPECT_TRUE(inside || !proved) << outside.value_or("") << ", seed " << seed << "\n" << to_text(*kernel);
+  EXPECT_TRUE(inside || !proved) << outside.value_or("") << ", seed " << seed << "\n"
+                                 << to_text(*kernel);
   ++(proved ? tally.proved : inside ? tally.refused : tally.refused_rightly);
 }
 
@@ -57,7 +59,8 @@ TEST(ProveBounds, NeverClaimsTooMuch) {
   RecordProperty("proved", tally.proved);
   RecordProperty("refused_rightly", tally.refused_rightly);
   RecordProperty("refused_though_inside", tally.refused);
-  std::printf("proved %d, rightly refused %d, refused though inside %d\n", tally.proved, tally.refused_rightly, tally.refused);
+  std::printf("proved %d, rightly refused %d, refused though inside %d\n", tally.proved,
+              tally.refused_rightly, tally.refused);
   EXPECT_GT(tally.proved, 500);
   EXPECT_GT(tally.refused_rightly, 500);
 }

@@ -1,5 +1,6 @@
-// What the bounds prover must prove: the accesses that the scheduler makes. And what it must refuse: each negative case
-// is shown to be out of bounds for some value of its variables, or is marked as true but beyond the method.
+// What the bounds prover must prove: the accesses that the scheduler makes. And what it must
+// refuse: each negative case is shown to be out of bounds for some value of its variables, or is
+// marked as true but beyond the method.
 #include <gtest/gtest.h>
 
 #include "tests/unit/kir/brute_force.hpp"
@@ -12,13 +13,16 @@ class Bounds : public ::testing::Test {
   Value c(int64_t v) { return b.i64(v); }
   Value var(int64_t min, int64_t max) { return b.var(vars_++, min, max); }
   Value axis(Value n, Role role = Role::parallel) { return b.axis(n, role); }
-  Value input(Value count, DType type = DType::f32) { return b.param(params_++, type, count, OST_KIR_READ); }
+  Value input(Value count, DType type = DType::f32) {
+    return b.param(params_++, type, count, OST_KIR_READ);
+  }
   Value both(Value x, Value y) { return b.bit_and(x, y); }
   Value inside(Value index, Value extent) { return both(b.le(c(0), index), b.lt(index, extent)); }
 
   // Reads `count` elements at `index`; what happens to the value does not matter.
   void read(Value count, Value index, Value mask = kNone) {
-    const Value sum = b.reduce(Combine::max, Order::any, b.load(input(count), index, mask), axis(c(1), Role::reduce));
+    const Value sum = b.reduce(Combine::max, Order::any, b.load(input(count), index, mask),
+                               axis(c(1), Role::reduce));
     values_.push_back(sum);
   }
   std::string verdict() {
@@ -72,7 +76,7 @@ TEST_F(Bounds, FlipsAndShrinks) {
   const Value i = axis(n), j = axis(c(8)), half = axis(b.div(n, c(2)));
   read(n, b.sub(b.sub(n, c(1)), i));
   read(b.mul(n, c(8)), b.add(b.mul(b.sub(b.sub(n, c(1)), i), c(8)), b.sub(c(7), j)));
-  read(n, b.mul(half, c(2)));            // every second
+  read(n, b.mul(half, c(2)));  // every second
   read(n, b.add(b.mul(half, c(2)), c(1)));
   EXPECT_EQ(verdict(), "proved");
 }
@@ -111,7 +115,8 @@ TEST_F(Bounds, NegatedConditionsCount) {
 TEST_F(Bounds, ReshapesByConstantsAndSymbols) {
   const Value n = var(0, 500), m = var(0, 300);
   const Value p = axis(b.mul(b.mul(n, m), c(6)));
-  read(b.mul(b.mul(n, m), c(6)), b.add(b.mul(b.rem(p, b.mul(n, c(6))), m), b.div(p, b.mul(n, c(6)))));
+  read(b.mul(b.mul(n, m), c(6)),
+       b.add(b.mul(b.rem(p, b.mul(n, c(6))), m), b.div(p, b.mul(n, c(6)))));
   const Value q = axis(b.mul(n, c(24)));
   const Value row = b.div(q, c(24)), column = b.rem(b.div(q, c(4)), c(6)), cell = b.rem(q, c(4));
   read(b.mul(n, c(24)), b.add(b.mul(b.add(b.mul(cell, c(6)), column), n), row));
@@ -120,11 +125,14 @@ TEST_F(Bounds, ReshapesByConstantsAndSymbols) {
 
 TEST_F(Bounds, ConvolutionsWithStrideDilationAndPadding) {
   const Value h = var(1, 500);
-  const Value out = axis(b.add(b.div(b.sub(b.add(h, c(2)), c(3)), c(2)), c(1)));  // stride 2, pad 1, kernel 3
+  const Value out =
+      axis(b.add(b.div(b.sub(b.add(h, c(2)), c(3)), c(2)), c(1)));  // stride 2, pad 1, kernel 3
   const Value k = axis(c(3), Role::reduce), channel = axis(c(16), Role::reduce);
   const Value row = b.sub(b.add(b.mul(out, c(2)), k), c(1));
-  const Value load = b.load(input(b.mul(h, c(16))), b.add(b.mul(row, c(16)), channel), inside(row, h));
-  const Value sum = b.reduce(Combine::sum, Order::blk256, b.reduce(Combine::sum, Order::blk256, load, channel), k);
+  const Value load =
+      b.load(input(b.mul(h, c(16))), b.add(b.mul(row, c(16)), channel), inside(row, h));
+  const Value sum = b.reduce(Combine::sum, Order::blk256,
+                             b.reduce(Combine::sum, Order::blk256, load, channel), k);
   b.store(b.param(params_++, DType::f32, b.add(h, c(1)), OST_KIR_WRITE), out, sum);
   EXPECT_EQ(verdict(), "proved");
 }
@@ -140,10 +148,13 @@ TEST_F(Bounds, ConvolutionsWithoutPaddingNeedNoMask) {
 TEST_F(Bounds, GathersWithNegativeIndices) {
   const Value n = var(0, 1000), m = var(0, 100);
   const Value i = axis(c(10)), j = axis(m);
-  const Value at = b.load(input(c(10), DType::i64), i);  // any i64: at + n may wrap where at is large
+  const Value at =
+      b.load(input(c(10), DType::i64), i);  // any i64: at + n may wrap where at is large
   const Value from = b.where(b.lt(at, c(0)), b.add(at, n), at);
   read(b.mul(n, m), b.add(b.mul(from, m), j), inside(from, n));
-  read(n, from, both(b.le(b.unary(Op::neg, n), at), b.lt(at, n)));  // the mask is about `at`, the index is `from`
+  read(n, from,
+       both(b.le(b.unary(Op::neg, n), at),
+            b.lt(at, n)));  // the mask is about `at`, the index is `from`
   EXPECT_EQ(verdict(), "proved");
 }
 
@@ -196,14 +207,16 @@ TEST_F(Bounds, TheWrongPartOfAConcatenationIsRefused) {
 TEST_F(Bounds, AnIndexWithoutItsAxisIsReadEvenIfTheAxisIsEmpty) {
   const Value n = var(0, 100);
   const Value i = axis(n);
-  read(n, b.mul(i, c(0)), b.lt(i, n));  // the index 0 does not depend on the axis, so it is read for n = 0 too
+  read(n, b.mul(i, c(0)),
+       b.lt(i, n));  // the index 0 does not depend on the axis, so it is read for n = 0 too
   expect_refused("the index may reach the count");
 }
 
 TEST_F(Bounds, AFalseMaskReadsNothing) {
   Kernel k;  // not made by the builder, which would drop the load
   const auto text =
-      "kir 1.0 l1 strict\n%0 = const i64 5\n%1 = const i64 0\n%2 = param f32 slot=0 r %1\n%3 = const bool false\n"
+      "kir 1.0 l1 strict\n%0 = const i64 5\n%1 = const i64 0\n%2 = param f32 slot=0 r %1\n%3 = "
+      "const bool false\n"
       "%4 = load f32 %2, %0, %3\n";
   k = *from_text(text);
   ASSERT_TRUE(verify(k));
@@ -216,10 +229,12 @@ TEST_F(Bounds, StoresAreProvedAsWell) {
   b.store(b.param(0, DType::f32, n, OST_KIR_WRITE), i, b.f32(1));
   EXPECT_TRUE(prove_bounds(*b.build()));
   const Value m = b.var(0, 0, 100);
-  b.store(b.param(0, DType::f32, m, OST_KIR_WRITE), b.add(b.axis(m, Role::parallel), b.i64(1)), b.f32(1));
+  b.store(b.param(0, DType::f32, m, OST_KIR_WRITE), b.add(b.axis(m, Role::parallel), b.i64(1)),
+          b.f32(1));
   const auto refused = prove_bounds(*b.build());
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("store of slot 0 is not proved to be in bounds"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("store of slot 0 is not proved to be in bounds"),
+            std::string::npos);
 }
 
 TEST_F(Bounds, ArgreduceIsAnIndexOfItsAxis) {
@@ -243,22 +258,27 @@ TEST_F(Bounds, ErrorsNameTheRecordAndTheRange) {
   const Value n = var(1, 9);
   read(n, axis(c(20)));
   EXPECT_EQ(verdict(),
-            "kir record 9: load of slot 0 is not proved to be in bounds: the index may reach the count (index %6 is in 0..19, the count "
-            "is %2); wanted an index below the count for all variable values, or a mask that makes it so");
+            "kir record 9: load of slot 0 is not proved to be in bounds: the index may reach the "
+            "count (index %6 is in 0..19, the count "
+            "is %2); wanted an index below the count for all variable values, or a mask that makes "
+            "it so");
 }
 
 // True, but beyond the method: no step relates the square to the product of two different indices.
 TEST_F(Bounds, ReasoningAboutSquaresIsNotAttempted) {
   const Value n = var(1, 100);
   const Value i = axis(n), j = axis(n);
-  read(c(10000), b.sub(b.add(b.mul(i, i), b.mul(j, j)), b.mul(i, j)));  // i*i + j*j - i*j >= 0 always
+  read(c(10000),
+       b.sub(b.add(b.mul(i, i), b.mul(j, j)), b.mul(i, j)));  // i*i + j*j - i*j >= 0 always
   EXPECT_NE(verdict().find("the index may be negative"), std::string::npos);
   EXPECT_EQ(outside_, "");
 }
 
 // A stranger's kernel must not buy much time: many accesses that cannot be proved end soon.
 TEST_F(Bounds, WorkIsBounded) {
-  std::string text = "kir 1.0 l1 strict\n%0 = const i64 0\n%1 = const i64 1000\n%2 = var i64 slot=0 %0, %1\n%3 = param f32 slot=0 r %2\n";
+  std::string text =
+      "kir 1.0 l1 strict\n%0 = const i64 0\n%1 = const i64 1000\n%2 = var i64 slot=0 %0, %1\n%3 = "
+      "param f32 slot=0 r %2\n";
   int next = 4;
   for (int i = 0; i < 20; ++i) text += fmt::format("%{} = axis i64 parallel %2\n", next++);
   int sum = 4;

@@ -1,5 +1,5 @@
-// Looks for an access out of bounds by trying: small values of the variables, every point of the axes, and a few values
-// for what memory may hold.
+// Looks for an access out of bounds by trying: small values of the variables, every point of the
+// axes, and a few values for what memory may hold.
 #pragma once
 
 #include <algorithm>
@@ -29,12 +29,17 @@ class OutsideFinder {
 
  private:
   const Inst& inst(Value v) const { return kernel_.insts[v]; }
-  Value mask() const { return kernel_.op(access_) == Op::load ? inst(access_).src[2] : inst(access_).src[3]; }
+  Value mask() const {
+    return kernel_.op(access_) == Op::load ? inst(access_).src[2] : inst(access_).src[3];
+  }
   Value count() const { return inst(inst(access_).src[0]).src[0]; }
 
-  static bool is_free(Op op) { return op == Op::var || op == Op::axis || op == Op::load || op == Op::argreduce; }
+  static bool is_free(Op op) {
+    return op == Op::var || op == Op::axis || op == Op::load || op == Op::argreduce;
+  }
 
-  // The free records that the access is a function of, in order: an axis comes after the variables of its extent.
+  // The free records that the access is a function of, in order: an axis comes after the variables
+  // of its extent.
   void collect() {
     std::vector<char> needed(kernel_.insts.size(), 0);
     needed[inst(access_).src[1]] = needed[count()] = 1;
@@ -60,12 +65,19 @@ class OutsideFinder {
     };
     switch (kernel_.op(v)) {
       case Op::var:
-        for (auto i = static_cast<int64_t>(inst(inst(v).src[0]).imm); i <= static_cast<int64_t>(inst(inst(v).src[1]).imm) && values.size() < 5; ++i)
+        for (auto i = static_cast<int64_t>(inst(inst(v).src[0]).imm);
+             i <= static_cast<int64_t>(inst(inst(v).src[1]).imm) && values.size() < 5; ++i)
           values.push_back(i);
         break;
-      case Op::axis: below(eval(kernel_, inst(v).src[0], point)); break;
-      case Op::argreduce: below(std::max<int64_t>(1, eval(kernel_, inst(inst(v).src[1]).src[0], point))); break;
-      default: values = {-5, -1, 0, 1, 3, 1000}; break;
+      case Op::axis:
+        below(eval(kernel_, inst(v).src[0], point));
+        break;
+      case Op::argreduce:
+        below(std::max<int64_t>(1, eval(kernel_, inst(inst(v).src[1]).src[0], point)));
+        break;
+      default:
+        values = {-5, -1, 0, 1, 3, 1000};
+        break;
     }
     return values;
   }
@@ -95,6 +107,8 @@ class OutsideFinder {
   std::optional<std::string> found_;
 };
 
-inline std::optional<std::string> outside_somewhere(const Kernel& kernel) { return OutsideFinder(kernel).find(); }
+inline std::optional<std::string> outside_somewhere(const Kernel& kernel) {
+  return OutsideFinder(kernel).find();
+}
 
 }  // namespace ost::kir::testing

@@ -1,5 +1,6 @@
-// What the builder makes of the index arithmetic that movement operations are lowered to: the simple form itself, not
-// only an equal value. (That values are kept is tested by simplify_random_test.)
+// What the builder makes of the index arithmetic that movement operations are lowered to: the
+// simple form itself, not only an equal value. (That values are kept is tested by
+// simplify_random_test.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -77,7 +78,8 @@ TEST_F(BuilderIndex, LinearIndexOfASplitIsThePosition) {
   const Value q = axis_of(mul(n, c(6)));
   EXPECT_EQ(add(mul(b.div(q, n), n), b.rem(q, n)), q);
   EXPECT_EQ(add(mul(b.div(q, c(6)), c(6)), b.rem(q, c(6))), q);
-  EXPECT_EQ(add(mul(add(mul(b.div(q, c(6)), c(6)), b.rem(q, c(6))), c(5)), p), add(mul(q, c(5)), p));
+  EXPECT_EQ(add(mul(add(mul(b.div(q, c(6)), c(6)), b.rem(q, c(6))), c(5)), p),
+            add(mul(q, c(5)), p));
 }
 
 TEST_F(BuilderIndex, NestedSplitsHaveOneSpelling) {
@@ -142,7 +144,10 @@ TEST_F(BuilderIndex, RangesOfAxesAndVariables) {
 
 TEST(Builder, FoldsIntegersOfEveryWidth) {
   Builder b;
-  const auto k = [&](DType t, int64_t v) { return b.constant(t, static_cast<uint64_t>(v) & (bits_of(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << bits_of(t)) - 1)); };
+  const auto k = [&](DType t, int64_t v) {
+    return b.constant(t, static_cast<uint64_t>(v) &
+                             (bits_of(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << bits_of(t)) - 1));
+  };
   EXPECT_EQ(b.add(k(DType::i8, 127), k(DType::i8, 1)), k(DType::i8, -128));
   EXPECT_EQ(b.mul(k(DType::u8, 200), k(DType::u8, 2)), k(DType::u8, 144));
   EXPECT_EQ(b.div(k(DType::i32, -7), k(DType::i32, 2)), k(DType::i32, -3));
@@ -220,7 +225,9 @@ TEST(Builder, MasksThatAreConstantDisappear) {
   ASSERT_TRUE(k) << k.error().message;
   ASSERT_EQ(k->op(static_cast<Value>(k->insts.size() - 1)), Op::store);
   EXPECT_EQ(k->insts.back().nsrc, 3);
-  EXPECT_EQ(std::count_if(k->insts.begin(), k->insts.end(), [](const Inst& r) { return r.op == OST_KIR_OP_STORE; }), 1);
+  EXPECT_EQ(std::count_if(k->insts.begin(), k->insts.end(),
+                          [](const Inst& r) { return r.op == OST_KIR_OP_STORE; }),
+            1);
 }
 
 TEST(Builder, DropsWhatNoStoreNeeds) {
@@ -271,7 +278,9 @@ TEST(Builder, MisuseIsReportedByBuild) {
   b.load(kNone, p);
   const auto k = b.build();
   ASSERT_FALSE(k);
-  EXPECT_NE(k.error().message.find("add: operand 1 is i64, wanted the type of the result, f32"), std::string::npos) << k.error().message;
+  EXPECT_NE(k.error().message.find("add: operand 1 is i64, wanted the type of the result, f32"),
+            std::string::npos)
+      << k.error().message;
   EXPECT_TRUE(b.build()) << "the builder starts over";
 }
 

@@ -1,4 +1,5 @@
-// Text and binary forms: what is written reads back to the same bytes; what is damaged is refused with a place.
+// Text and binary forms: what is written reads back to the same bytes; what is damaged is refused
+// with a place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +21,8 @@ TEST(Forms, RandomKernelsReadBackFromBothForms) {
     ASSERT_TRUE(from_bytes) << from_bytes.error().message << ", seed " << seed;
     EXPECT_EQ(*from_bytes, k) << "seed " << seed;
     const Result<Kernel> from_lines = from_text(to_text(k));
-    ASSERT_TRUE(from_lines) << from_lines.error().message << ", seed " << seed << "\n" << to_text(k);
+    ASSERT_TRUE(from_lines) << from_lines.error().message << ", seed " << seed << "\n"
+                            << to_text(k);
     EXPECT_EQ(*from_lines, k) << "seed " << seed << "\n" << to_text(k);
   }
   EXPECT_EQ(ops.size(), all_ops().size()) << "the generator leaves operations out";
@@ -68,7 +70,8 @@ TEST(Forms, TextIsAsDocumented) {
 }
 
 TEST(Forms, ReaderTakesCommentsBlankLinesAndSpaces) {
-  const auto k = from_text("# a kernel\n\n  kir 1.0 l1 fast  # header\r\n%0=const i64 -7\n\n%1 = neg i64 %0 # seven");
+  const auto k = from_text(
+      "# a kernel\n\n  kir 1.0 l1 fast  # header\r\n%0=const i64 -7\n\n%1 = neg i64 %0 # seven");
   ASSERT_TRUE(k) << k.error().message;
   EXPECT_EQ(k->numerics, Numerics::fast);
   EXPECT_EQ(k->insts.size(), 2u);
@@ -86,24 +89,32 @@ TEST(Forms, TextErrorsNameTheLine) {
       {"%0 = const i64", "line 2: found '', wanted an integer"},
       {"%0 = const i8 200", "line 2: 200 does not fit into i8"},
       {"%0 = const u8 -1", "line 2: -1 does not fit into u8"},
-      {"%0 = const f32 1.5", "line 2: found '1.5', wanted the bits of the float in hex, as in 0x3f800000"},
+      {"%0 = const f32 1.5",
+       "line 2: found '1.5', wanted the bits of the float in hex, as in 0x3f800000"},
       {"%0 = const f32 0x", "line 2: found '0x', wanted hex digits of at most 64 bits"},
-      {"%0 = const f32 0x123456789", "line 2: kir record 0: const: the constant has bits above the width of its type"},
+      {"%0 = const f32 0x123456789",
+       "line 2: kir record 0: const: the constant has bits above the width of its type"},
       {"%0 = const bool 1", "line 2: found '1', wanted true or false"},
       {"%1 = const i64 0", "line 2: record %1, wanted %0: records are numbered in order"},
       {"const i64 0", "line 2: found 'c', wanted '%'"},
       {"%0 = plus i64 %0, %0", "line 2: operation 'plus' is unknown"},
-      {"%0 = const f8 0", "line 2: found 'f8', wanted a type (bool, i8 .. u64, f16, bf16, f32, f64)"},
+      {"%0 = const f8 0",
+       "line 2: found 'f8', wanted a type (bool, i8 .. u64, f16, bf16, f32, f64)"},
       {"%0 = neg i64 %0", "line 2: kir record 0: operand 0 names record 0, wanted an earlier one"},
-      {"%0 = const i64 1\n%1 = add i64 %0", "line 3: kir record 1: add has 1 operands, wanted 2..2"},
+      {"%0 = const i64 1\n%1 = add i64 %0",
+       "line 3: kir record 1: add has 1 operands, wanted 2..2"},
       {"%0 = const i64 1\n%1 = add i64 %0 %0", "line 3: found '%', wanted ','"},
       {"%0 = const i64 1 2", "line 2: found '2', wanted '%'"},
-      {"%0 = const i64 1\n%1 = axis i64 sideways %0", "line 3: found 'sideways', wanted an axis role (parallel, reduce, carry)"},
+      {"%0 = const i64 1\n%1 = axis i64 sideways %0",
+       "line 3: found 'sideways', wanted an axis role (parallel, reduce, carry)"},
       {"%0 = const i64 1\n%1 = param f32 slot=0 x %0", "line 3: access is 'x', wanted r, w or rw"},
       {"%0 = const i64 1\n%1 = param f32 r %0", "line 3: found 'r', wanted 'slot='"},
-      {"%0 = const i64 1\n%1 = cast i32 up %0", "line 3: found 'up', wanted a rounding (wrap, rne, sat)"},
-      {"%0 = const i64 1\n%1 = reduce i64 sum often %0, %0", "line 3: found 'often', wanted an order (any, tree, blk256, attn)"},
-      {"%0 = const i64 1\n%1 = argreduce i64 sum %0, %0", "line 3: kir record 1: argreduce: aux is not max (3) or min (4)"},
+      {"%0 = const i64 1\n%1 = cast i32 up %0",
+       "line 3: found 'up', wanted a rounding (wrap, rne, sat)"},
+      {"%0 = const i64 1\n%1 = reduce i64 sum often %0, %0",
+       "line 3: found 'often', wanted an order (any, tree, blk256, attn)"},
+      {"%0 = const i64 1\n%1 = argreduce i64 sum %0, %0",
+       "line 3: kir record 1: argreduce: aux is not max (3) or min (4)"},
   };
   for (const BadText& c : cases) {
     const auto k = from_text(head + c.text);
@@ -111,10 +122,14 @@ TEST(Forms, TextErrorsNameTheLine) {
     EXPECT_EQ(k.error().message, std::string("kir text, ") + c.message) << c.text;
   }
   EXPECT_EQ(from_text("").error().message, "kir text: no header line, wanted 'kir 1.0 l1 strict'");
-  EXPECT_EQ(from_text("kir 2.0 l1 strict").error().message, "kir text: version is '2.0', this reader knows 1.0");
-  EXPECT_EQ(from_text("kir 1.0 l2 strict").error().message, "kir text, line 1: level is 'l2', wanted 'l1'");
-  EXPECT_EQ(from_text("kir 1.0 l1 loose").error().message, "kir text, line 1: numerics is 'loose', wanted 'strict' or 'fast'");
-  EXPECT_EQ(from_text("hello").error().message, "kir text, line 1: found 'hello', wanted the header 'kir 1.0 l1 strict'");
+  EXPECT_EQ(from_text("kir 2.0 l1 strict").error().message,
+            "kir text: version is '2.0', this reader knows 1.0");
+  EXPECT_EQ(from_text("kir 1.0 l2 strict").error().message,
+            "kir text, line 1: level is 'l2', wanted 'l1'");
+  EXPECT_EQ(from_text("kir 1.0 l1 loose").error().message,
+            "kir text, line 1: numerics is 'loose', wanted 'strict' or 'fast'");
+  EXPECT_EQ(from_text("hello").error().message,
+            "kir text, line 1: found 'hello', wanted the header 'kir 1.0 l1 strict'");
 }
 
 class BinaryErrors : public ::testing::Test {
@@ -151,7 +166,8 @@ TEST_F(BinaryErrors, HeaderFieldsAreChecked) {
 }
 
 TEST_F(BinaryErrors, RecordFieldsAreChecked) {
-  EXPECT_EQ(with(kFirst, 0), "kir record 0: opcode 0 is unknown; is the kernel from a newer version?");
+  EXPECT_EQ(with(kFirst, 0),
+            "kir record 0: opcode 0 is unknown; is the kernel from a newer version?");
   EXPECT_EQ(with(kFirst + 2, 0), "kir record 0: dtype 0 is unknown, wanted 1..13");
   EXPECT_EQ(with(kFirst + 3, 1), "kir record 0: const has 1 operands, wanted 0..0");
   EXPECT_EQ(with(kFirst + 4, 1), "kir record 0: const: aux is used, but this operation has none");
@@ -161,7 +177,8 @@ TEST_F(BinaryErrors, RecordFieldsAreChecked) {
 }
 
 TEST_F(BinaryErrors, EveryTruncationIsRefused) {
-  for (size_t size = 0; size < bytes_.size(); ++size) EXPECT_FALSE(from_binary({bytes_.data(), size})) << size;
+  for (size_t size = 0; size < bytes_.size(); ++size)
+    EXPECT_FALSE(from_binary({bytes_.data(), size})) << size;
   std::vector<uint8_t> longer = bytes_;
   longer.push_back(0);
   EXPECT_FALSE(from_binary(longer));
@@ -175,7 +192,8 @@ TEST(Forms, EveryAcceptedMutationIsCanonical) {
     std::vector<uint8_t> bytes = to_binary(KernelMaker(seed).make(12));
     for (int i = 0; i < 40; ++i) {
       std::vector<uint8_t> mutant = bytes;
-      for (auto n = 1 + rng() % 3; n > 0; --n) mutant[rng() % mutant.size()] ^= static_cast<uint8_t>(1u << rng() % 8);
+      for (auto n = 1 + rng() % 3; n > 0; --n)
+        mutant[rng() % mutant.size()] ^= static_cast<uint8_t>(1u << rng() % 8);
       const auto k = from_binary(mutant);
       if (!k) continue;
       ++accepted;
@@ -189,7 +207,8 @@ TEST(Forms, EveryAcceptedMutationIsCanonical) {
   EXPECT_GT(accepted, 300);
 }
 
-// The same for the text: a changed character is refused with a line, or gives a kernel whose text reads back.
+// The same for the text: a changed character is refused with a line, or gives a kernel whose text
+// reads back.
 TEST(Forms, MutatedTextIsRefusedOrReadsBack) {
   std::mt19937 rng(12);
   constexpr std::string_view kCharacters = "0123456789%=, xrwnab_-#\n";
@@ -199,7 +218,8 @@ TEST(Forms, MutatedTextIsRefusedOrReadsBack) {
     const std::string text = to_text(KernelMaker(seed).make(12));
     for (int i = 0; i < 40; ++i) {
       std::string mutant = text;
-      for (auto n = 1 + rng() % 3; n > 0; --n) mutant[rng() % mutant.size()] = kCharacters[rng() % kCharacters.size()];
+      for (auto n = 1 + rng() % 3; n > 0; --n)
+        mutant[rng() % mutant.size()] = kCharacters[rng() % kCharacters.size()];
       const auto k = from_text(mutant);
       if (!k) {
         ++refused;

@@ -1,4 +1,5 @@
-// Random index expressions: a tree that is evaluated directly, and built through the Builder at the same time.
+// Random index expressions: a tree that is evaluated directly, and built through the Builder at the
+// same time.
 #pragma once
 
 #include <random>
@@ -8,7 +9,8 @@
 
 namespace ost::kir::testing {
 
-// Variables and axes of a small random space; extents are constants, variables or sums and products of them.
+// Variables and axes of a small random space; extents are constants, variables or sums and products
+// of them.
 struct Space {
   struct Axis {
     Value value;
@@ -20,7 +22,9 @@ struct Space {
 
   static Space random(Builder& b, std::mt19937& rng) {
     Space s;
-    const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng); };
+    const auto pick = [&](int lo, int hi) {
+      return std::uniform_int_distribution<int>(lo, hi)(rng);
+    };
     for (int i = pick(0, 2); i > 0; --i) {
       s.var_max.push_back(pick(1, 4));
       s.vars.push_back(b.var(static_cast<uint32_t>(s.vars.size()), 0, s.var_max.back()));
@@ -72,7 +76,7 @@ struct Space {
 struct Tree {
   Op op = Op::constant;
   int64_t constant = 0;
-  Value leaf = kNone;               // an axis, a variable or an extent
+  Value leaf = kNone;                // an axis, a variable or an extent
   const Builder* builder = nullptr;  // evaluates extents
   std::vector<Tree> operands;
 
@@ -90,29 +94,51 @@ struct Tree {
     std::vector<Value> v;
     for (const Tree& operand : operands) v.push_back(operand.build(b));
     switch (op) {
-      case Op::neg: case Op::bit_not: return b.unary(op, v[0]);
-      case Op::eq: case Op::ne: case Op::lt: case Op::le: return b.compare(op, v[0], v[1]);
-      case Op::where: return b.where(v[0], v[1], v[2]);
-      default: return b.binary(op, v[0], v[1]);
+      case Op::neg:
+      case Op::bit_not:
+        return b.unary(op, v[0]);
+      case Op::eq:
+      case Op::ne:
+      case Op::lt:
+      case Op::le:
+        return b.compare(op, v[0], v[1]);
+      case Op::where:
+        return b.where(v[0], v[1], v[2]);
+      default:
+        return b.binary(op, v[0], v[1]);
     }
   }
 };
 
 class TreeMaker {
  public:
-  TreeMaker(const Builder& b, const Space& space, std::mt19937& rng) : builder_(b), space_(space), rng_(rng) {}
+  TreeMaker(const Builder& b, const Space& space, std::mt19937& rng)
+      : builder_(b), space_(space), rng_(rng) {}
 
-  // Biased to what index arithmetic looks like: linear combinations, splits by constants and extents.
+  // Biased to what index arithmetic looks like: linear combinations, splits by constants and
+  // extents.
   Tree index(int depth) {
     if (depth == 0 || pick(0, 7) == 0) return leaf();
     switch (pick(0, 11)) {
-      case 0: case 1: case 2: return node(Op::add, index(depth - 1), index(depth - 1));
-      case 3: return node(Op::sub, index(depth - 1), index(depth - 1));
-      case 4: case 5: return node(Op::mul, index(depth - 1), amount());
-      case 6: case 7: return node(Op::div, index(depth - 1), amount());
-      case 8: case 9: return node(Op::rem, index(depth - 1), amount());
-      case 10: return node(pick(0, 1) ? Op::min : Op::max, index(depth - 1), index(depth - 1));
-      default: return pick(0, 1) ? node(Op::neg, index(depth - 1)) : where(depth);
+      case 0:
+      case 1:
+      case 2:
+        return node(Op::add, index(depth - 1), index(depth - 1));
+      case 3:
+        return node(Op::sub, index(depth - 1), index(depth - 1));
+      case 4:
+      case 5:
+        return node(Op::mul, index(depth - 1), amount());
+      case 6:
+      case 7:
+        return node(Op::div, index(depth - 1), amount());
+      case 8:
+      case 9:
+        return node(Op::rem, index(depth - 1), amount());
+      case 10:
+        return node(pick(0, 1) ? Op::min : Op::max, index(depth - 1), index(depth - 1));
+      default:
+        return pick(0, 1) ? node(Op::neg, index(depth - 1)) : where(depth);
     }
   }
 
@@ -130,33 +156,42 @@ class TreeMaker {
     const int kind = pick(0, 3);
     if (kind == 0) return constant(pick(-3, 8));
     if (kind == 1) return amount();
-    return value(space_.axes[static_cast<size_t>(pick(0, static_cast<int>(space_.axes.size()) - 1))].value);
+    return value(
+        space_.axes[static_cast<size_t>(pick(0, static_cast<int>(space_.axes.size()) - 1))].value);
   }
 
   // A divisor or factor: a small constant or a variable, rarely with an offset.
   Tree amount() {
-    if (space_.vars.empty() || pick(0, 2)) return constant(pick(0, 8) == 0 ? pick(-2, 1) : pick(2, 6));
-    Tree v = value(space_.vars[static_cast<size_t>(pick(0, static_cast<int>(space_.vars.size()) - 1))]);
+    if (space_.vars.empty() || pick(0, 2))
+      return constant(pick(0, 8) == 0 ? pick(-2, 1) : pick(2, 6));
+    Tree v =
+        value(space_.vars[static_cast<size_t>(pick(0, static_cast<int>(space_.vars.size()) - 1))]);
     if (pick(0, 3) == 0) return node(Op::mul, v, constant(pick(2, 3)));
     return pick(0, 3) ? v : node(Op::add, v, constant(1));
   }
 
-  // Row-major position over the axes in a random order, split again by other extents: what reshapes make.
+  // Row-major position over the axes in a random order, split again by other extents: what reshapes
+  // make.
   Tree reshaped() {
     Tree position = constant(0);
-    for (const Space::Axis& axis : space_.axes) position = node(Op::add, node(Op::mul, position, value(axis.extent)), value(axis.value));
+    for (const Space::Axis& axis : space_.axes)
+      position = node(Op::add, node(Op::mul, position, value(axis.extent)), value(axis.value));
     for (int i = pick(0, 2); i > 0; --i) {
       const Tree by = amount();
       const Tree quotient = node(Op::div, position, by);
       const Tree rest = node(Op::rem, position, by);
-      position = pick(0, 1) ? node(Op::add, node(Op::mul, quotient, by), rest) : pick(0, 1) ? quotient : rest;
+      position = pick(0, 1)   ? node(Op::add, node(Op::mul, quotient, by), rest)
+                 : pick(0, 1) ? quotient
+                              : rest;
     }
     return position;
   }
 
  private:
   int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng_); }
-  Tree where(int depth) { return node(Op::where, condition(0), index(depth - 1), index(depth - 1)); }
+  Tree where(int depth) {
+    return node(Op::where, condition(0), index(depth - 1), index(depth - 1));
+  }
 
   static Tree constant(int64_t c) { return {Op::constant, c, kNone, nullptr, {}}; }
   Tree value(Value v) const { return {Op::axis, 0, v, &builder_, {}}; }

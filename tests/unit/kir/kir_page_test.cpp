@@ -10,7 +10,8 @@
 namespace ost::kir {
 namespace {
 
-constexpr std::string_view kAttrNames[] = {"none", "bits", "access", "slot", "role", "rare", "rounding", "reduction", "extreme"};
+constexpr std::string_view kAttrNames[] = {"none", "bits",     "access",    "slot",   "role",
+                                           "rare", "rounding", "reduction", "extreme"};
 
 std::string page() {
   std::ifstream file("docs/kir.md");  // tests run in the source folder
@@ -20,7 +21,8 @@ std::string page() {
 }
 
 // The rows of every table whose header starts with this cell.
-std::vector<std::vector<std::string>> table(const std::string& text, const std::string& first_header) {
+std::vector<std::vector<std::string>> table(const std::string& text,
+                                            const std::string& first_header) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream lines(text);
   bool inside = false;
@@ -79,8 +81,11 @@ TEST(KirPage, RoundingsAreThoseOfTheVerifier) {
   EXPECT_EQ(names.size(), 3u);
   for (DType to : kAllDTypes) {
     for (DType from : kAllDTypes) {
-      const bool exact = to == from || to == DType::boolean || from == DType::boolean || (is_int(to) && is_int(from));
-      EXPECT_EQ(cast_rounding(to, from), exact ? OST_KIR_CAST_WRAP : is_float(to) ? OST_KIR_CAST_RNE : OST_KIR_CAST_SAT);
+      const bool exact = to == from || to == DType::boolean || from == DType::boolean ||
+                         (is_int(to) && is_int(from));
+      EXPECT_EQ(cast_rounding(to, from), exact          ? OST_KIR_CAST_WRAP
+                                         : is_float(to) ? OST_KIR_CAST_RNE
+                                                        : OST_KIR_CAST_SAT);
     }
   }
 }
@@ -92,7 +97,8 @@ TEST(KirPage, RolesHaveTheirNames) {
 TEST(KirPage, ShowsKernelsThatAreValid) {
   const std::string text = page();
   int kernels = 0;
-  for (size_t at = text.find("```kir\n"); at != std::string::npos; at = text.find("```kir\n", at + 1)) {
+  for (size_t at = text.find("```kir\n"); at != std::string::npos;
+       at = text.find("```kir\n", at + 1)) {
     const size_t start = at + 7;
     const Result<Kernel> k = from_text(text.substr(start, text.find("```", start) - start));
     ASSERT_TRUE(k) << k.error().message;

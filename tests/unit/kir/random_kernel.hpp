@@ -1,4 +1,5 @@
-// Random kernels of well-typed records, for the forms (text, binary) and for mutations. Scoping and slots may be wrong.
+// Random kernels of well-typed records, for the forms (text, binary) and for mutations. Scoping and
+// slots may be wrong.
 #pragma once
 
 #include <random>
@@ -23,7 +24,8 @@ class KernelMaker {
     while (k.insts.size() < records) {
       for (int tries = 0; tries < 200; ++tries) {
         const Inst inst = propose(k);
-        if (!check_encoding(inst, static_cast<uint32_t>(k.insts.size())) || !check_types(k, inst)) continue;
+        if (!check_encoding(inst, static_cast<uint32_t>(k.insts.size())) || !check_types(k, inst))
+          continue;
         slots_[0] += static_cast<Op>(inst.op) == Op::param;
         slots_[1] += static_cast<Op>(inst.op) == Op::var;
         axes_ += static_cast<Op>(inst.op) == Op::axis;
@@ -45,15 +47,34 @@ class KernelMaker {
     // Half of the time an operand gives the type, so that well-typed records are found soon.
     if (inst.nsrc > 0 && pick(2)) inst.dtype = k.insts[inst.src[pick(inst.nsrc)]].dtype;
     switch (op.attr) {
-      case Attr::none: break;
-      case Attr::bits: inst.imm = constant_bits(static_cast<DType>(inst.dtype)); break;
-      case Attr::access: inst.aux = static_cast<uint32_t>(1 + pick(3)); inst.imm = slots_[0]; break;
-      case Attr::slot: inst.imm = slots_[1]; break;
-      case Attr::role: inst.aux = static_cast<uint32_t>(pick(3)); inst.imm = pick(8) ? axes_ : pick(100); break;
-      case Attr::rare: inst.aux = static_cast<uint32_t>(pick(2)); break;
-      case Attr::rounding: inst.aux = static_cast<uint32_t>(pick(3)); break;
-      case Attr::extreme: inst.aux = static_cast<uint32_t>(3 + pick(2)); break;
-      case Attr::reduction: inst.aux = op.op == Op::attn ? 0x300 : static_cast<uint32_t>((1 + pick(7)) | pick(3) << 8); break;
+      case Attr::none:
+        break;
+      case Attr::bits:
+        inst.imm = constant_bits(static_cast<DType>(inst.dtype));
+        break;
+      case Attr::access:
+        inst.aux = static_cast<uint32_t>(1 + pick(3));
+        inst.imm = slots_[0];
+        break;
+      case Attr::slot:
+        inst.imm = slots_[1];
+        break;
+      case Attr::role:
+        inst.aux = static_cast<uint32_t>(pick(3));
+        inst.imm = pick(8) ? axes_ : pick(100);
+        break;
+      case Attr::rare:
+        inst.aux = static_cast<uint32_t>(pick(2));
+        break;
+      case Attr::rounding:
+        inst.aux = static_cast<uint32_t>(pick(3));
+        break;
+      case Attr::extreme:
+        inst.aux = static_cast<uint32_t>(3 + pick(2));
+        break;
+      case Attr::reduction:
+        inst.aux = op.op == Op::attn ? 0x300 : static_cast<uint32_t>((1 + pick(7)) | pick(3) << 8);
+        break;
     }
     return inst;
   }

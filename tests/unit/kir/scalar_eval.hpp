@@ -1,5 +1,6 @@
-// A second, independent evaluation of integer records at one point, for tests that compare a builder's simplified value
-// or a prover's claim with what the records mean. Recursive and slow on purpose.
+// A second, independent evaluation of integer records at one point, for tests that compare a
+// builder's simplified value or a prover's claim with what the records mean. Recursive and slow on
+// purpose.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,32 +14,57 @@ namespace ost::kir::testing {
 
 using Point = std::map<Value, int64_t>;  // values of axes, variables and loads by record
 
-inline int64_t wrap_add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-inline int64_t wrap_sub(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-inline int64_t wrap_mul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+inline int64_t wrap_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+inline int64_t wrap_sub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+inline int64_t wrap_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 // Operations on i64 and bool as docs/kir.md defines them.
 inline int64_t apply(Op op, int64_t a, int64_t b = 0, int64_t c = 0) {
   const bool min_by_minus_one = a == INT64_MIN && b == -1;
   switch (op) {
-    case Op::add: return wrap_add(a, b);
-    case Op::sub: return wrap_sub(a, b);
-    case Op::mul: return wrap_mul(a, b);
-    case Op::neg: return wrap_sub(0, a);
-    case Op::div: return b == 0 ? 0 : min_by_minus_one ? a : a / b;
-    case Op::rem: return b == 0 || min_by_minus_one ? 0 : a % b;
-    case Op::min: return a < b ? a : b;
-    case Op::max: return a < b ? b : a;
-    case Op::eq: return a == b;
-    case Op::ne: return a != b;
-    case Op::lt: return a < b;
-    case Op::le: return a <= b;
-    case Op::bit_and: return a & b;
-    case Op::bit_or: return a | b;
-    case Op::bit_not: return a ^ 1;  // of a bool
-    case Op::where: return a ? b : c;
-    case Op::cast: return a;  // of small integers
-    default: ADD_FAILURE() << "operation not expected here"; return 0;
+    case Op::add:
+      return wrap_add(a, b);
+    case Op::sub:
+      return wrap_sub(a, b);
+    case Op::mul:
+      return wrap_mul(a, b);
+    case Op::neg:
+      return wrap_sub(0, a);
+    case Op::div:
+      return b == 0 ? 0 : min_by_minus_one ? a : a / b;
+    case Op::rem:
+      return b == 0 || min_by_minus_one ? 0 : a % b;
+    case Op::min:
+      return a < b ? a : b;
+    case Op::max:
+      return a < b ? b : a;
+    case Op::eq:
+      return a == b;
+    case Op::ne:
+      return a != b;
+    case Op::lt:
+      return a < b;
+    case Op::le:
+      return a <= b;
+    case Op::bit_and:
+      return a & b;
+    case Op::bit_or:
+      return a | b;
+    case Op::bit_not:
+      return a ^ 1;  // of a bool
+    case Op::where:
+      return a ? b : c;
+    case Op::cast:
+      return a;  // of small integers
+    default:
+      ADD_FAILURE() << "operation not expected here";
+      return 0;
   }
 }
 

@@ -1,5 +1,5 @@
-// The builder's simplifications change no value: random index expressions, compared with their own meaning at every
-// point of small spaces.
+// The builder's simplifications change no value: random index expressions, compared with their own
+// meaning at every point of small spaces.
 #include <gtest/gtest.h>
 
 #include "tests/unit/kir/index_expression.hpp"
@@ -61,7 +61,8 @@ TEST(BuilderSimplify, RangesHoldAtEveryPoint) {
     const Builder::Range range = b.range(built);
     space.for_each_point(b, [&](const Point& point) {
       const int64_t value = eval(b, built, point);
-      EXPECT_TRUE(value >= range.lo && value <= range.hi) << value << " is outside of " << range.lo << ".." << range.hi << ", seed " << seed;
+      EXPECT_TRUE(value >= range.lo && value <= range.hi)
+          << value << " is outside of " << range.lo << ".." << range.hi << ", seed " << seed;
     });
   }
 }
