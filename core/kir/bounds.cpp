@@ -81,6 +81,8 @@ class BoundsProver {
   }
 
   bool holds(Value access, Value mask, const Poly& nonnegative) {
+    if (const auto r = index_.range(nonnegative); r && r->lo >= 0) return true;
+    if (budget_ <= 0) return false;
     const int budget = std::min(kBudgetPerAccess, budget_);
     Prover prover(index_, budget);
     prover.assume_points(index_.depends(access));

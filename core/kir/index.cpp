@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace ost::kir {
+namespace {
+
+constexpr size_t kMaxTotalTerms = size_t{1} << 22;  // a stranger's kernel gets about 200 MB
+
+}  // namespace
 
 std::optional<Range> IndexAnalysis::range(const Poly& p) const {
   return range_of(p, [this](Value v) { return ranges_[v]; });
@@ -39,8 +44,8 @@ void IndexAnalysis::analyse(Value v) {
     poly = Poly::atom(v);
     if (op == Op::add || op == Op::sub || op == Op::mul || op == Op::neg) {
       Poly exact = combine(op, polys_[inst.src[0]], inst.nsrc > 1 ? polys_[inst.src[1]] : Poly());
-      if (const auto bounds =
-              this->range(exact)) {  // it fits into 64 bits, so the record does not wrap
+      const auto bounds = total_terms_ < kMaxTotalTerms ? this->range(exact) : std::nullopt;
+      if (bounds) {  // it fits into 64 bits, so the record does not wrap
         range = {std::max(range.lo, bounds->lo), std::min(range.hi, bounds->hi)};
         poly = std::move(exact);
       }
@@ -50,6 +55,7 @@ void IndexAnalysis::analyse(Value v) {
     if (range.lo == range.hi && (scope_.depends[v] & maybe_empty_) == 0)
       poly = Poly::constant(range.lo);
   }
+  total_terms_ += poly.terms().size();
   ranges_.push_back(range);
   polys_.push_back(std::move(poly));
   if (op == Op::axis && ranges_[inst.src[0]].lo < 1) {
@@ -61,6 +67,7 @@ void IndexAnalysis::analyse(Value v) {
 void IndexAnalysis::clear() {
   scope_ = {};
   maybe_empty_ = 0;
+  total_terms_ = 0;
   ranges_.clear();
   polys_.clear();
 }

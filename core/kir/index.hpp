@@ -45,6 +45,7 @@ class IndexAnalysis {
   const Kernel& kernel_;
   size_t max_terms_;
   Scope scope_;
+  size_t total_terms_ = 0;
   uint64_t maybe_empty_ = 0;  // axes whose extent may be 0
   std::vector<Range> ranges_;
   std::vector<Poly> polys_;

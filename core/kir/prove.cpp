@@ -80,6 +80,9 @@ void Prover::narrow(Value v, Range r) {
 
 void Prover::assume(const Poly& nonnegative) {
   if (!nonnegative.is_valid() || nonnegative.as_constant() || facts_.size() >= kMaxFacts) return;
+  if (std::find(facts_.begin(), facts_.end(), nonnegative) != facts_.end()) return;
+  budget_ -= 1 + static_cast<int>(facts_.size() / 8);  // what the rounds below cost
+  if (budget_ <= 0) return;
   facts_.push_back(nonnegative);
   for (int round = 0; round < 2; ++round) {
     for (const Poly& fact : facts_) narrow_by(fact);
