@@ -1,5 +1,6 @@
-// Target keys: "x86_64" or "x86_64:" + the sorted, comma-separated instruction set extensions that code may use. Names
-// are LLVM's feature names, so both sides map a key without a table of synonyms. Header-only: executor and compiler.
+// Target keys: "x86_64" or "x86_64:" + the sorted, comma-separated instruction set extensions that
+// code may use. Names are LLVM's feature names, so both sides map a key without a table of
+// synonyms. Header-only: executor and compiler.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace ost_cpu {
 
-// Bit i of a FeatureSet is kFeatures[i]; sorted by name, so a key that is written from low to high bit is canonical.
+// Bit i of a FeatureSet is kFeatures[i]; sorted by name, so a key that is written from low to high
+// bit is canonical.
 using FeatureSet = uint32_t;
 inline constexpr std::string_view kFeatures[] = {
     "avx",  "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "bmi",   "bmi2",
@@ -42,11 +44,12 @@ constexpr FeatureSet closed(FeatureSet set) {
 
 // The sets that are worth naming; tests compile for all three.
 inline constexpr FeatureSet kBaseline = 0;
-inline constexpr FeatureSet kAvx2Level = closed(feature("avx2") | feature("fma") | feature("f16c") | feature("bmi") |
-                                                feature("bmi2") | feature("lzcnt") | feature("popcnt"));
+inline constexpr FeatureSet kAvx2Level =
+    closed(feature("avx2") | feature("fma") | feature("f16c") | feature("bmi") | feature("bmi2") |
+           feature("lzcnt") | feature("popcnt"));
 inline constexpr FeatureSet kAvx512Level =
-    kAvx2Level | closed(feature("avx512f") | feature("avx512bw") | feature("avx512cd") | feature("avx512dq") |
-                        feature("avx512vl"));
+    kAvx2Level | closed(feature("avx512f") | feature("avx512bw") | feature("avx512cd") |
+                        feature("avx512dq") | feature("avx512vl"));
 
 inline std::string to_key(FeatureSet set) {
   std::string key(kArchitecture);
@@ -60,7 +63,8 @@ inline std::string to_key(FeatureSet set) {
   return key;
 }
 
-// Nothing for another architecture or an unknown extension. Any order is read; the result is closed.
+// Nothing for another architecture or an unknown extension. Any order is read; the result is
+// closed.
 inline std::optional<FeatureSet> from_key(std::string_view key) {
   if (!key.starts_with(kArchitecture)) return std::nullopt;
   key.remove_prefix(kArchitecture.size());

@@ -1,4 +1,5 @@
-// The accumulators of reductions that share an axis, and the step that takes one element (of each lane) into them.
+// The accumulators of reductions that share an axis, and the step that takes one element (of each
+// lane) into them.
 #pragma once
 
 #include <vector>
@@ -22,7 +23,8 @@ class Accumulators {
   // One accumulator per reduction, two for an arg-reduction (the best value and its index).
   unsigned count(Id r) const { return is_arg(r) ? 2 : 1; }
   Values initial(unsigned width) const;
-  // At the bound point(s) of the axis. `mask`: lanes without an element, whose accumulators stay; nullptr: none.
+  // At the bound point(s) of the axis. `mask`: lanes without an element, whose accumulators stay;
+  // nullptr: none.
   Values step(const Values& acc, unsigned width, Value* mask);
   Value* merge(Id r, Value* x, Value* y);  // two accumulators of a reduction (no arg-reduction)
   // Does x replace the best so far? The first NaN does, and then nothing.

@@ -1,5 +1,6 @@
-// Order `attn`: blocks of 64 keys (the lanes) inside chunks of 1,024; each chunk starts afresh, and the chunks are
-// combined from left to right. The weights are made once per block, then every channel lane mixes its values with them.
+// Order `attn`: blocks of 64 keys (the lanes) inside chunks of 1,024; each chunk starts afresh, and
+// the chunks are combined from left to right. The weights are made once per block, then every
+// channel lane mixes its values with them.
 #include "plugins/cpu/compiler/eval.hpp"
 #include "plugins/cpu/compiler/ops.hpp"
 
@@ -13,8 +14,13 @@ constexpr int64_t kChunk = 1024;
 class Attention {
  public:
   Attention(Eval& eval, Id r)
-      : ev_(eval), e_(eval.e), axis_(eval.k.reduced_axis(r)), score_(eval.k.src(r, 0)), mask_(eval.k.src(r, 1)),
-        value_(eval.k.src(r, 2)), width_(eval.varies(r) ? eval.lanes().width : 1) {}
+      : ev_(eval),
+        e_(eval.e),
+        axis_(eval.k.reduced_axis(r)),
+        score_(eval.k.src(r, 0)),
+        mask_(eval.k.src(r, 1)),
+        value_(eval.k.src(r, 2)),
+        width_(eval.varies(r) ? eval.lanes().width : 1) {}
 
   Value* emit() {
     if (ev_.varies(score_) || ev_.varies(mask_))
@@ -26,9 +32,11 @@ class Attention {
     llvm::Type* f32 = e_.b.getFloatTy();
     const Values start{minus_infinity(f32), Emit::zero(f32), Emit::zero(Emit::widen(f32, width_))};
     const Values end = e_.loop(e_.i64(0), n, kChunk, start, [&](Value* at, const Values& total) {
-      const Values c = e_.loop(at, e_.min(e_.add(at, e_.i64(kChunk)), n), kKeys, start, [&](Value* first, const Values& s) {
-        return block(first, e_.min(e_.b.CreateSub(n, first), e_.i64(kKeys)), s);
-      });
+      const Values c =
+          e_.loop(at, e_.min(e_.add(at, e_.i64(kChunk)), n), kKeys, start,
+                  [&](Value* first, const Values& s) {
+                    return block(first, e_.min(e_.b.CreateSub(n, first), e_.i64(kKeys)), s);
+                  });
       return combine(e_.b.CreateICmpEQ(at, e_.i64(0)), total, c);
     });
     Value* empty = e_.b.CreateFCmpOEQ(end[1], Emit::zero(f32));
@@ -38,7 +46,9 @@ class Attention {
 
  private:
   static Value* minus_infinity(llvm::Type* t) { return llvm::ConstantFP::getInfinity(t, true); }
-  Value* max(Value* x, Value* y) { return emit_combine(e_, OST_KIR_COMBINE_MAX, OST_DTYPE_F32, x, y); }
+  Value* max(Value* x, Value* y) {
+    return emit_combine(e_, OST_KIR_COMBINE_MAX, OST_DTYPE_F32, x, y);
+  }
   Value* sum(Value* x, Value* y) { return e_.b.CreateFAdd(x, y); }
   // exp(x - m) must not become exp(-inf + inf) where everything so far is masked.
   Value* base(Value* m) {
@@ -64,10 +74,12 @@ class Attention {
       Value* total = e_.fold(p, [&](Value* x, Value* y) { return sum(x, y); });
       l = emit_fma(e_, state[1], rescale, total);
       e_.b.CreateAlignedStore(p, weights_, llvm::Align(64));
-      e_.b.CreateAlignedStore(e_.b.CreateZExt(visible, Emit::widen(e_.b.getInt8Ty(), kKeys)), visible_, llvm::Align(64));
+      e_.b.CreateAlignedStore(e_.b.CreateZExt(visible, Emit::widen(e_.b.getInt8Ty(), kKeys)),
+                              visible_, llvm::Align(64));
     }
     Value* u = e_.b.CreateFMul(state[2], e_.splat(rescale, width_));
-    u = e_.loop(e_.i64(0), count, 1, {u}, [&](Value* j, const Values& acc) { return Values{mix(first, j, acc[0])}; })[0];
+    u = e_.loop(e_.i64(0), count, 1, {u},
+                [&](Value* j, const Values& acc) { return Values{mix(first, j, acc[0])}; })[0];
     return {m, l, u};
   }
 
@@ -87,7 +99,8 @@ class Attention {
     Value* keep = exp_of(total[0], base(m));
     Value* take = exp_of(chunk[0], base(m));
     Value* l = emit_fma(e_, total[1], keep, e_.b.CreateFMul(chunk[1], take));
-    Value* u = emit_fma(e_, total[2], e_.splat(keep, width_), e_.b.CreateFMul(chunk[2], e_.splat(take, width_)));
+    Value* u = emit_fma(e_, total[2], e_.splat(keep, width_),
+                        e_.b.CreateFMul(chunk[2], e_.splat(take, width_)));
     return {e_.b.CreateSelect(is_first, chunk[0], m), e_.b.CreateSelect(is_first, chunk[1], l),
             e_.b.CreateSelect(is_first, chunk[2], u)};
   }

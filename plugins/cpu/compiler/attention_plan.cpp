@@ -15,7 +15,8 @@ class Planner {
       : f_(facts), a_(facts.a), k_(facts.k), isa_(isa), statement_(statement) {}
 
   std::optional<AttentionPlan> run() {
-    if (statement_.carry || !has(isa_, "avx2") || !has(isa_, "fma") || !find_reductions() || !find_channel() || !find_rows())
+    if (statement_.carry || !has(isa_, "avx2") || !has(isa_, "fma") || !find_reductions() ||
+        !find_channel() || !find_rows())
       return std::nullopt;
     plan_.scores.stores = statement_.stores;
     plan_.scores.outer = plan_.outer;
@@ -30,12 +31,20 @@ class Planner {
     for (const Id v : f_.closure(statement_.stores)) {
       if (!kir::is_reduction(k_.op(v))) continue;
       if (f_.owner[v] != kNone) return false;
-      if (k_.op(v) == OST_KIR_OP_ATTN && plan_.attention == kNone && a_.deps(v) == statement_.parallel) plan_.attention = v;
-      else if (k_.op(v) == OST_KIR_OP_CONTRACT && contract == kNone && f_.order(v) == OST_KIR_ORDER_BLK256) contract = v;
-      else return false;
+      if (k_.op(v) == OST_KIR_OP_ATTN && plan_.attention == kNone &&
+          a_.deps(v) == statement_.parallel)
+        plan_.attention = v;
+      else if (k_.op(v) == OST_KIR_OP_CONTRACT && contract == kNone &&
+               f_.order(v) == OST_KIR_ORDER_BLK256)
+        contract = v;
+      else
+        return false;
     }
-    if (plan_.attention == kNone || contract == kNone || f_.needs(k_.src(plan_.attention, 2), contract)) return false;
-    if (!f_.needs(k_.src(plan_.attention, 0), contract) || k_.dtype(contract) != OST_DTYPE_F32) return false;
+    if (plan_.attention == kNone || contract == kNone ||
+        f_.needs(k_.src(plan_.attention, 2), contract))
+      return false;
+    if (!f_.needs(k_.src(plan_.attention, 0), contract) || k_.dtype(contract) != OST_DTYPE_F32)
+      return false;
     plan_.scores.contracts = {{contract, k_.reduced_axis(contract), {}, {}}};
     plan_.scores.n = k_.reduced_axis(plan_.attention);
     return a_.max_extent(plan_.scores.contracts[0].k) <= plan_.scores.kc;
@@ -56,7 +65,8 @@ class Planner {
     return n && *n >= 8 && *n <= kMostChannels;
   }
 
-  // Which operand of the contraction has the keys, and the axis of the queries, which only the other one has.
+  // Which operand of the contraction has the keys, and the axis of the queries, which only the
+  // other one has.
   bool find_rows() {
     GemmContract& c = plan_.scores.contracts[0];
     const Id x = k_.src(c.id, 0), y = k_.src(c.id, 1), keys = plan_.scores.n;
@@ -65,11 +75,14 @@ class Planner {
     c.b.value = f_.depends(x, keys) ? x : y;
     for (const Id axis : a_.axes()) {
       if (!(statement_.parallel & a_.bit(axis)) || axis == plan_.channel) continue;
-      const bool row = f_.depends(c.a.value, axis) && !f_.depends(c.b.value, axis) && !f_.depends(k_.src(plan_.attention, 2), axis);
-      if (row && (plan_.scores.m == kNone || a_.max_extent(axis) > a_.max_extent(plan_.scores.m))) plan_.scores.m = axis;
+      const bool row = f_.depends(c.a.value, axis) && !f_.depends(c.b.value, axis) &&
+                       !f_.depends(k_.src(plan_.attention, 2), axis);
+      if (row && (plan_.scores.m == kNone || a_.max_extent(axis) > a_.max_extent(plan_.scores.m)))
+        plan_.scores.m = axis;
     }
     for (const Id axis : a_.axes()) {
-      if (!(statement_.parallel & a_.bit(axis)) || axis == plan_.channel || axis == plan_.scores.m) continue;
+      if (!(statement_.parallel & a_.bit(axis)) || axis == plan_.channel || axis == plan_.scores.m)
+        continue;
       plan_.outer.push_back(axis);
       if (f_.depends(c.a.value, axis)) c.a.outer.push_back(axis);
       if (f_.depends(c.b.value, axis)) c.b.outer.push_back(axis);
@@ -95,16 +108,20 @@ class Planner {
 
   bool unit(Id value, Id axis) const {
     for (const Id v : f_.closure({value}))
-      if (k_.op(v) == OST_KIR_OP_LOAD && f_.depends(v, axis) && !a_.stride(k_.src(v, 1), axis).is(1)) return false;
+      if (k_.op(v) == OST_KIR_OP_LOAD && f_.depends(v, axis) &&
+          !a_.stride(k_.src(v, 1), axis).is(1))
+        return false;
     return true;
   }
 
-  // Masked vectors are used at the ends of keys and channels: without AVX-512 only of four bytes and contiguous.
+  // Masked vectors are used at the ends of keys and channels: without AVX-512 only of four bytes
+  // and contiguous.
   bool loads_fit() const {
     for (const Id v : f_.closure(statement_.stores)) {
       const uint16_t op = k_.op(v);
       if (op != OST_KIR_OP_LOAD && op != OST_KIR_OP_STORE) continue;
-      if (f_.depends(v, plan_.channel) && !a_.stride(k_.src(v, 1), plan_.channel).is(1)) return false;
+      if (f_.depends(v, plan_.channel) && !a_.stride(k_.src(v, 1), plan_.channel).is(1))
+        return false;
     }
     return true;
   }
@@ -119,7 +136,8 @@ class Planner {
 
 }  // namespace
 
-std::optional<AttentionPlan> plan_attention(const Facts& facts, FeatureSet isa, const Statement& statement) {
+std::optional<AttentionPlan> plan_attention(const Facts& facts, FeatureSet isa,
+                                            const Statement& statement) {
   return Planner(facts, isa, statement).run();
 }
 

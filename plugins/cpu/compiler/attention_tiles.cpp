@@ -9,13 +9,19 @@ namespace ost_cpu {
 
 namespace {
 
-constexpr int64_t kKeys = 64;    // of a block
+constexpr int64_t kKeys = 64;     // of a block
 constexpr int64_t kChunk = 1024;  // keys that start afresh
 
 class TilesEmitter {
  public:
   TilesEmitter(Eval& eval, const AttentionPlan& plan)
-      : ev_(eval), e_(eval.e), k_(eval.k), p_(plan), g_(plan.scores), gemm_(eval, plan.scores), f32_(e_.b.getFloatTy()) {}
+      : ev_(eval),
+        e_(eval.e),
+        k_(eval.k),
+        p_(plan),
+        g_(plan.scores),
+        gemm_(eval, plan.scores),
+        f32_(e_.b.getFloatTy()) {}
 
   Value* tasks() { return e_.mul(gemm_.points(p_.outer), gemm_.row_blocks()); }
 
@@ -52,14 +58,21 @@ class TilesEmitter {
   void save_lanes(Value* v, Value* p) { e_.b.CreateAlignedStore(v, p, llvm::Align(4)); }
 
   static Value* minus_infinity(llvm::Type* t) { return llvm::ConstantFP::getInfinity(t, true); }
-  Value* max(Value* x, Value* y) { return emit_combine(e_, OST_KIR_COMBINE_MAX, OST_DTYPE_F32, x, y); }
+  Value* max(Value* x, Value* y) {
+    return emit_combine(e_, OST_KIR_COMBINE_MAX, OST_DTYPE_F32, x, y);
+  }
   Value* base(Value* m) {
-    return e_.b.CreateSelect(e_.b.CreateFCmpOEQ(m, minus_infinity(m->getType())), Emit::zero(m->getType()), m);
+    return e_.b.CreateSelect(e_.b.CreateFCmpOEQ(m, minus_infinity(m->getType())),
+                             Emit::zero(m->getType()), m);
   }
   Value* exp_of(Value* x, Value* m) { return emit_exp_f32(e_, e_.b.CreateFSub(x, m)); }
 
-  void for_rows(llvm::function_ref<void(Value* r)> body) { e_.loop(e_.i64(0), e_.i64(g_.mr), 1, body); }
-  void for_channels(llvm::function_ref<void(Value* d)> body) { e_.loop(e_.i64(0), e_.i64(p_.channels), g_.nr, body); }
+  void for_rows(llvm::function_ref<void(Value* r)> body) {
+    e_.loop(e_.i64(0), e_.i64(g_.mr), 1, body);
+  }
+  void for_channels(llvm::function_ref<void(Value* d)> body) {
+    e_.loop(e_.i64(0), e_.i64(p_.channels), g_.nr, body);
+  }
 
   void run_task(Value* task) {
     Eval::Scope scope(ev_);
@@ -94,12 +107,14 @@ class TilesEmitter {
       Value* hidden = weigh(i, first, count);
       for_channels([&](Value* d) {
         e_.branch(
-            hidden, [&] { return mix(first, count, d, true), Values{}; }, [&] { return mix(first, count, d, false), Values{}; });
+            hidden, [&] { return mix(first, count, d, true), Values{}; },
+            [&] { return mix(first, count, d, false), Values{}; });
       });
     });
   }
 
-  // scores_[panel][row][nr] of a block of keys. Panels behind the last key are left out: their lanes are masked.
+  // scores_[panel][row][nr] of a block of keys. Panels behind the last key are left out: their
+  // lanes are masked.
   void make_scores(Value* i, Value* first) {
     const GemmContract& c = g_.contracts[0];
     Value* n = ev_.extent(g_.n);
@@ -113,24 +128,27 @@ class TilesEmitter {
   Value* score_row(Value* r) {
     Values parts;
     for (int64_t at = 0; at < kKeys; at += g_.nr)
-      parts.push_back(load_lanes(e_.at(f32_, scores_, e_.add(e_.mul(r, e_.i64(g_.nr)), e_.i64(at * g_.mr)))));
+      parts.push_back(
+          load_lanes(e_.at(f32_, scores_, e_.add(e_.mul(r, e_.i64(g_.nr)), e_.i64(at * g_.mr)))));
     return e_.concat(parts);
   }
 
-  // Scores become weights; rows behind the last one repeat it. Returns whether any key is hidden from any row.
+  // Scores become weights; rows behind the last one repeat it. Returns whether any key is hidden
+  // from any row.
   Value* weigh(Value* i, Value* first, Value* count) {
     Value* last = e_.b.CreateSub(gemm_.rows(), e_.i64(1));
-    const Values r = e_.loop(e_.i64(0), e_.i64(g_.mr), 1, {e_.b.getFalse()}, [&](Value* row, const Values& hidden) {
-      Eval::Scope scope(ev_);
-      ev_.bind(g_.m, e_.min(e_.add(i, row), last));
-      ev_.bind_lanes(g_.n, first, kKeys, e_.prefix_mask(count, kKeys));
-      ev_.set(g_.contracts[0].id, {score_row(row)});
-      ev_.ensure({score(), mask()});
-      Value* visible = e_.b.CreateAnd(ev_.vector(mask()), ev_.lanes().mask);
-      weigh_row(row, ev_.vector(score()), visible);
-      Value* here = e_.any(e_.b.CreateAnd(e_.b.CreateNot(visible), ev_.lanes().mask));
-      return Values{e_.b.CreateOr(hidden[0], here)};
-    });
+    const Values r = e_.loop(
+        e_.i64(0), e_.i64(g_.mr), 1, {e_.b.getFalse()}, [&](Value* row, const Values& hidden) {
+          Eval::Scope scope(ev_);
+          ev_.bind(g_.m, e_.min(e_.add(i, row), last));
+          ev_.bind_lanes(g_.n, first, kKeys, e_.prefix_mask(count, kKeys));
+          ev_.set(g_.contracts[0].id, {score_row(row)});
+          ev_.ensure({score(), mask()});
+          Value* visible = e_.b.CreateAnd(ev_.vector(mask()), ev_.lanes().mask);
+          weigh_row(row, ev_.vector(score()), visible);
+          Value* here = e_.any(e_.b.CreateAnd(e_.b.CreateNot(visible), ev_.lanes().mask));
+          return Values{e_.b.CreateOr(hidden[0], here)};
+        });
     return r[0];
   }
 
@@ -139,15 +157,16 @@ class TilesEmitter {
     Value* shown = e_.b.CreateSelect(visible, s, minus_infinity(s->getType()));
     Value* m = max(before, e_.fold(shown, [&](Value* x, Value* y) { return max(x, y); }));
     Value* rescale = exp_of(before, base(m));
-    Value* p = e_.b.CreateSelect(visible, exp_of(s, e_.splat(base(m), kKeys)), Emit::zero(s->getType()));
+    Value* p =
+        e_.b.CreateSelect(visible, exp_of(s, e_.splat(base(m), kKeys)), Emit::zero(s->getType()));
     Value* total = e_.fold(p, [&](Value* x, Value* y) { return e_.b.CreateFAdd(x, y); });
     save(emit_fma(e_, load(l_, r), rescale, total), l_, r);
     save(m, m_, r);
     save(rescale, rescale_, r);
     Value* at = e_.mul(r, e_.i64(kKeys));
     e_.b.CreateAlignedStore(p, slot(weights_, at), llvm::Align(4));
-    e_.b.CreateAlignedStore(e_.b.CreateZExt(visible, Emit::widen(e_.b.getInt8Ty(), kKeys)), e_.at(e_.b.getInt8Ty(), visible_, at),
-                            llvm::Align(1));
+    e_.b.CreateAlignedStore(e_.b.CreateZExt(visible, Emit::widen(e_.b.getInt8Ty(), kKeys)),
+                            e_.at(e_.b.getInt8Ty(), visible_, at), llvm::Align(1));
   }
 
   // mixed_ of all rows for the channels [d, d + nr): rescaled, then one key after the other.
@@ -162,7 +181,8 @@ class TilesEmitter {
     }
     Values u;
     for (unsigned r = 0; r < g_.mr; ++r)
-      u.push_back(e_.b.CreateFMul(load_lanes(channel_slot(mixed_, e_.i64(r), d)), e_.splat(load(rescale_, e_.i64(r)), g_.nr)));
+      u.push_back(e_.b.CreateFMul(load_lanes(channel_slot(mixed_, e_.i64(r), d)),
+                                  e_.splat(load(rescale_, e_.i64(r)), g_.nr)));
     u = e_.loop(e_.i64(0), count, 1, u, [&](Value* j, const Values& acc) {
       Eval::Scope outside(ev_, frame);
       Eval::Scope scope(ev_);
@@ -194,8 +214,10 @@ class TilesEmitter {
     save(m, all_m_, r);
     save(e_.b.CreateSelect(is_first, load(l_, r), l), all_l_, r);
     for_channels([&](Value* d) {
-      Value *total = load_lanes(channel_slot(all_mixed_, r, d)), *u = load_lanes(channel_slot(mixed_, r, d));
-      Value* sum = emit_fma(e_, total, e_.splat(keep, g_.nr), e_.b.CreateFMul(u, e_.splat(take, g_.nr)));
+      Value *total = load_lanes(channel_slot(all_mixed_, r, d)),
+            *u = load_lanes(channel_slot(mixed_, r, d));
+      Value* sum =
+          emit_fma(e_, total, e_.splat(keep, g_.nr), e_.b.CreateFMul(u, e_.splat(take, g_.nr)));
       save_lanes(e_.b.CreateSelect(is_first, u, sum), channel_slot(all_mixed_, r, d));
     });
   }
@@ -227,7 +249,8 @@ class TilesEmitter {
   const GemmPlan& g_;
   GemmEmitter gemm_;
   llvm::Type* f32_;
-  Value *scores_ = nullptr, *weights_ = nullptr, *visible_ = nullptr, *m_ = nullptr, *l_ = nullptr, *rescale_ = nullptr;
+  Value *scores_ = nullptr, *weights_ = nullptr, *visible_ = nullptr, *m_ = nullptr, *l_ = nullptr,
+        *rescale_ = nullptr;
   Value *all_m_ = nullptr, *all_l_ = nullptr, *mixed_ = nullptr, *all_mixed_ = nullptr;
 };
 
@@ -242,14 +265,18 @@ void add_attention(Lowering& lowering, const AttentionPlan& given) {
     if (c.a.packed) pack.roots.push_back(c.a.value);
   }
   pack.tasks = [plan](Eval& ev) { return GemmEmitter(ev, plan->scores).all_pack_tasks(); };
-  pack.emit = [plan](Eval& ev, Value*, Value* lo, Value* hi) { GemmEmitter(ev, plan->scores).emit_pack(lo, hi); };
+  pack.emit = [plan](Eval& ev, Value*, Value* lo, Value* hi) {
+    GemmEmitter(ev, plan->scores).emit_pack(lo, hi);
+  };
   lowering.phases.push_back(std::move(pack));
   lowering.shared_bytes = [plan](Eval& ev) { return GemmEmitter(ev, plan->scores).shared_bytes(); };
   Phase rows;
   rows.remark = "attention, tiles of " + std::to_string(plan->scores.mr) + " queries";
   rows.roots = plan->scores.stores;
   rows.tasks = [plan](Eval& ev) { return TilesEmitter(ev, *plan).tasks(); };
-  rows.emit = [plan](Eval& ev, Value*, Value* lo, Value* hi) { TilesEmitter(ev, *plan).emit(lo, hi); };
+  rows.emit = [plan](Eval& ev, Value*, Value* lo, Value* hi) {
+    TilesEmitter(ev, *plan).emit(lo, hi);
+  };
   lowering.phases.push_back(std::move(rows));
 }
 

@@ -1,6 +1,7 @@
-// Attention as tiles: rows of queries at a time, 64 keys at a time. The scores of a block are a tile of a matrix product
-// (gemm.hpp), the softmax runs over its rows, and the values are mixed in a second register tile, all in the order
-// `attn`. The general way (attention.cpp) computes each row for itself.
+// Attention as tiles: rows of queries at a time, 64 keys at a time. The scores of a block are a
+// tile of a matrix product (gemm.hpp), the softmax runs over its rows, and the values are mixed in
+// a second register tile, all in the order `attn`. The general way (attention.cpp) computes each
+// row for itself.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,8 @@ struct AttentionPlan {
   std::vector<Id> outer;
 };
 
-std::optional<AttentionPlan> plan_attention(const Facts& facts, FeatureSet isa, const Statement& statement);
+std::optional<AttentionPlan> plan_attention(const Facts& facts, FeatureSet isa,
+                                            const Statement& statement);
 void add_attention(Lowering& lowering, const AttentionPlan& plan);
 
 }  // namespace ost_cpu

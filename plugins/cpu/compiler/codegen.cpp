@@ -20,8 +20,9 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-// Loop strength reduction and both schedulers cost a third of the compile time and gain nothing on this code. These
-// switches are global to LLVM, which is private to this library where it is linked statically.
+// Loop strength reduction and both schedulers cost a third of the compile time and gain nothing on
+// this code. These switches are global to LLVM, which is private to this library where it is linked
+// statically.
 void initialise() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -30,7 +31,8 @@ void initialise() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
 #ifdef OST_CPU_PRIVATE_LLVM
-    const char* options[] = {"ostinato", "-disable-lsr", "-enable-misched=false", "-disable-post-ra"};
+    const char* options[] = {"ostinato", "-disable-lsr", "-enable-misched=false",
+                             "-disable-post-ra"};
     llvm::cl::ParseCommandLineOptions(4, options);
 #endif
   });
@@ -52,8 +54,9 @@ Codegen::Codegen(FeatureSet isa) : state_(new State) {
   if (!target) throw CompileError{OST_INTERNAL, "cpu: LLVM has no x86-64 target: " + error};
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // an fma only where the kernel says so
-  state_->machine.reset(target->createTargetMachine(triple, "x86-64", to_llvm_features(isa), options, llvm::Reloc::PIC_,
-                                                    llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  state_->machine.reset(target->createTargetMachine(
+      triple, "x86-64", to_llvm_features(isa), options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default));
 }
 
 Codegen::~Codegen() { delete state_; }
@@ -67,7 +70,8 @@ std::string Codegen::emit(llvm::Module& module, int file_type) {
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream out(buffer);
   llvm::legacy::PassManager passes;
-  if (state_->machine->addPassesToEmitFile(passes, out, nullptr, static_cast<llvm::CodeGenFileType>(file_type), true))
+  if (state_->machine->addPassesToEmitFile(passes, out, nullptr,
+                                           static_cast<llvm::CodeGenFileType>(file_type), true))
     throw CompileError{OST_INTERNAL, "cpu: LLVM cannot emit code for x86-64"};
   passes.run(module);
   return {buffer.data(), buffer.size()};

@@ -1,4 +1,5 @@
-// LLVM's part: a module becomes the bytes of an object file. No optimiser pipeline runs; the IR is written as it is to be.
+// LLVM's part: a module becomes the bytes of an object file. No optimiser pipeline runs; the IR is
+// written as it is to be.
 #pragma once
 
 #include <llvm/IR/Module.h>

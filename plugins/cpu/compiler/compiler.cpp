@@ -1,4 +1,5 @@
-// The C entry of the compiler library: checks a job, runs the steps, and turns everything thrown into a status.
+// The C entry of the compiler library: checks a job, runs the steps, and turns everything thrown
+// into a status.
 #include "plugins/cpu/abi/compiler.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -34,9 +35,13 @@ namespace {
 [[gnu::section(OST_CPU_COMPILER_KEY_SECTION), gnu::used]] constexpr char kCompilerKey[] =
     "llvm-" LLVM_VERSION_STRING "/" OST_CPU_LOWERING_VERSION;
 
-std::string_view view(ost_str_t s) { return s.data ? std::string_view(s.data, s.size) : std::string_view(); }
+std::string_view view(ost_str_t s) {
+  return s.data ? std::string_view(s.data, s.size) : std::string_view();
+}
 
-[[noreturn]] void wrong(const std::string& what) { throw CompileError{OST_INVALID_ARGUMENT, "cpu: " + what}; }
+[[noreturn]] void wrong(const std::string& what) {
+  throw CompileError{OST_INVALID_ARGUMENT, "cpu: " + what};
+}
 
 struct Options {
   std::string dump;  // folder
@@ -57,25 +62,32 @@ Options parse_options(std::string_view text) {
 }
 
 void check_entry(std::string_view name) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   const bool good = !name.empty() && letter(name[0]) &&
-                    std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-  if (!good || name.starts_with("fma_f")) wrong("\"" + std::string(name) + "\" is no name for a kernel");
+                    std::all_of(name.begin(), name.end(),
+                                [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  if (!good || name.starts_with("fma_f"))
+    wrong("\"" + std::string(name) + "\" is no name for a kernel");
 }
 
 kir::Kernel read_kernel(ost_bytes_t bytes) {
   kir::Kernel kernel;
   const std::string what = kir::parse(bytes, &kernel);
   if (!what.empty()) wrong("the kernel is damaged: " + what);
-  if (kernel.header.level != 1) wrong("the kernel has level " + std::to_string(kernel.header.level) + ", wanted 1");
-  if (!kir::Analysis(kernel).analysed()) throw CompileError{OST_UNIMPLEMENTED, "cpu: a kernel with more than 64 axes"};
+  if (kernel.header.level != 1)
+    wrong("the kernel has level " + std::to_string(kernel.header.level) + ", wanted 1");
+  if (!kir::Analysis(kernel).analysed())
+    throw CompileError{OST_UNIMPLEMENTED, "cpu: a kernel with more than 64 axes"};
   return kernel;
 }
 
 void write_file(const std::string& path, const std::string& text) {
   std::FILE* f = std::fopen(path.c_str(), "wb");
   const bool ok = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  if ((f && std::fclose(f) != 0) || !ok) throw CompileError{OST_IO_ERROR, "cpu: cannot write the dump file " + path};
+  if ((f && std::fclose(f) != 0) || !ok)
+    throw CompileError{OST_IO_ERROR, "cpu: cannot write the dump file " + path};
 }
 
 std::string print(llvm::Module& module) {
@@ -89,12 +101,14 @@ std::string print(llvm::Module& module) {
 void check(llvm::Module& module) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (llvm::verifyModule(module, &out)) throw CompileError{OST_INTERNAL, "cpu: the lowering made invalid code: " + text};
+  if (llvm::verifyModule(module, &out))
+    throw CompileError{OST_INTERNAL, "cpu: the lowering made invalid code: " + text};
 }
 
 void compile(const ost_cpu_compile_t& job) {
   const auto cancelled = [&] {
-    if (job.should_abort && job.should_abort(job.abort_context)) throw CompileError{OST_CANCELLED, "cpu: cancelled"};
+    if (job.should_abort && job.should_abort(job.abort_context))
+      throw CompileError{OST_CANCELLED, "cpu: cancelled"};
   };
   const std::string entry(view(job.entry));
   check_entry(entry);
@@ -109,7 +123,9 @@ void compile(const ost_cpu_compile_t& job) {
   llvm::Module module(entry, context);
   Codegen codegen(*isa);
   codegen.prepare(module);
-  emit_kernel(module, kernel, entry, *isa);
+  const std::string remarks =
+      "cpu: " + entry + ": " + emit_kernel(module, kernel, entry, *isa) + "\n";
+  if (job.log.write) job.log.write(job.log.context, remarks.data(), remarks.size());
   if (!options.dump.empty()) write_file(options.dump + "/" + entry + ".ll", print(module));
   check(module);
   cancelled();
@@ -119,7 +135,8 @@ void compile(const ost_cpu_compile_t& job) {
   }
   const std::string object = codegen.object(module);
   cancelled();
-  const std::string note = "image=" + std::to_string(kImageVersion) + "\nkernel_abi=" + std::to_string(OST_CPU_KERNEL_ABI) +
+  const std::string note = "image=" + std::to_string(kImageVersion) +
+                           "\nkernel_abi=" + std::to_string(OST_CPU_KERNEL_ABI) +
                            "\ntarget=" + to_key(*isa) + "\ncompiler=" + kCompilerKey + "\n";
   const std::string image = link_image(object, note);
   job.image.write(job.image.context, image.data(), image.size());
@@ -157,7 +174,7 @@ ost_status_t compile_entry(const ost_cpu_compile_t* job, ost_error_t* error) {
 }  // namespace ost_cpu
 
 extern "C" const ost_cpu_compiler_t* ost_cpu_compiler(void) {
-  static const ost_cpu_compiler_t table{OST_CPU_COMPILER_ABI, OST_CPU_KERNEL_ABI, ost_cpu::kCompilerKey,
-                                        ost_cpu::compile_entry};
+  static const ost_cpu_compiler_t table{OST_CPU_COMPILER_ABI, OST_CPU_KERNEL_ABI,
+                                        ost_cpu::kCompilerKey, ost_cpu::compile_entry};
   return &table;
 }

@@ -28,13 +28,15 @@ Cost emit_cost(Eval& ev, const std::vector<Id>& roots) {
   for (const Id v : ev.f.closure(roots)) {
     if (k.op(v) == OST_KIR_OP_PARAM) {
       Value* count = to_real(ev, ev.count(k.src(v, 0)));
-      bytes = ev.e.b.CreateFAdd(bytes, ev.e.b.CreateFMul(count, real(ev, kir::size_of(k.dtype(v)))));
+      bytes =
+          ev.e.b.CreateFAdd(bytes, ev.e.b.CreateFMul(count, real(ev, kir::size_of(k.dtype(v)))));
     }
     if (ev.f.owner[v] != kNone) continue;  // rare
     kir::AxisSet axes = ev.f.a.deps(v);
     if (kir::is_reduction(k.op(v))) axes |= ev.f.a.bit(k.reduced_axis(v));
     // Scalar work of outer loops is not worth a term.
-    if (const unsigned cost = op_cost(k.op(v)); cost && k.dtype(v) != OST_DTYPE_I64) weights[axes] += cost;
+    if (const unsigned cost = op_cost(k.op(v)); cost && k.dtype(v) != OST_DTYPE_I64)
+      weights[axes] += cost;
   }
   Value* flops = real(ev, 0);
   for (const auto& [axes, weight] : weights)

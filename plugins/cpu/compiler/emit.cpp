@@ -9,18 +9,20 @@ Emit::Emit(llvm::Module& m, FeatureSet features)
       avx512(has(features, "avx512f") && has(features, "avx512bw") && has(features, "avx512vl") &&
              has(features, "avx512dq")) {}
 
-llvm::Function* Emit::begin(const std::string& name, llvm::ArrayRef<llvm::Type*> params, llvm::Type* result,
-                            bool exported) {
+llvm::Function* Emit::begin(const std::string& name, llvm::ArrayRef<llvm::Type*> params,
+                            llvm::Type* result, bool exported) {
   const auto linkage = exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
-  fn = llvm::Function::Create(llvm::FunctionType::get(result, params, false), linkage, name, module);
+  fn =
+      llvm::Function::Create(llvm::FunctionType::get(result, params, false), linkage, name, module);
   const char* width = avx512 ? "512" : has(isa, "avx") ? "256" : "128";
   fn->addFnAttr("target-cpu", "x86-64");
   fn->addFnAttr("target-features", to_llvm_features(isa));
   fn->addFnAttr("tune-cpu", avx512 ? "znver4" : has(isa, "avx2") ? "znver3" : "x86-64");
   fn->addFnAttr("prefer-vector-width", width);
   fn->addFnAttr("min-legal-vector-width", width);
-  fn->addFnAttr("frame-pointer", "all");  // stacks for profilers and debuggers without unwind tables
-  fn->addFnAttr("no-builtins");           // nothing may become a call: an image has no imports
+  fn->addFnAttr("frame-pointer",
+                "all");          // stacks for profilers and debuggers without unwind tables
+  fn->addFnAttr("no-builtins");  // nothing may become a call: an image has no imports
   fn->addFnAttr(llvm::Attribute::NoUnwind);
   b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", fn));
   return fn;
@@ -28,10 +30,14 @@ llvm::Function* Emit::begin(const std::string& name, llvm::ArrayRef<llvm::Type*>
 
 llvm::Type* Emit::type(uint32_t dtype) {
   switch (dtype) {
-    case OST_DTYPE_BOOL: return b.getInt1Ty();
-    case OST_DTYPE_F32: return b.getFloatTy();
-    case OST_DTYPE_F64: return b.getDoubleTy();
-    default: return b.getIntNTy(ostinato::kir::bits_of(dtype));
+    case OST_DTYPE_BOOL:
+      return b.getInt1Ty();
+    case OST_DTYPE_F32:
+      return b.getFloatTy();
+    case OST_DTYPE_F64:
+      return b.getDoubleTy();
+    default:
+      return b.getIntNTy(ostinato::kir::bits_of(dtype));
   }
 }
 
@@ -46,9 +52,11 @@ llvm::Type* Emit::widen(llvm::Type* scalar, unsigned lanes) {
 
 Value* Emit::constant(llvm::Type* t, uint64_t bits) {
   llvm::Type* s = t->getScalarType();
-  if (s->isIntegerTy()) return llvm::ConstantInt::get(t, llvm::APInt(s->getIntegerBitWidth(), bits, false, true));
+  if (s->isIntegerTy())
+    return llvm::ConstantInt::get(t, llvm::APInt(s->getIntegerBitWidth(), bits, false, true));
   const unsigned width = s->isFloatTy() ? 32 : 64;
-  return llvm::ConstantFP::get(t, llvm::APFloat(s->getFltSemantics(), llvm::APInt(width, bits, false, true)));
+  return llvm::ConstantFP::get(
+      t, llvm::APFloat(s->getFltSemantics(), llvm::APInt(width, bits, false, true)));
 }
 
 Value* Emit::iota(llvm::Type* element, unsigned lanes) {
@@ -69,7 +77,8 @@ Value* Emit::concat(llvm::ArrayRef<Value*> parts) {
     llvm::SmallVector<int, 64> index;
     for (unsigned i = 0; i < 2 * lanes(level[0]); ++i) index.push_back(static_cast<int>(i));
     Values next;
-    for (size_t i = 0; i < level.size(); i += 2) next.push_back(b.CreateShuffleVector(level[i], level[i + 1], index));
+    for (size_t i = 0; i < level.size(); i += 2)
+      next.push_back(b.CreateShuffleVector(level[i], level[i + 1], index));
     level = std::move(next);
   }
   return level[0];
@@ -148,8 +157,8 @@ Value* Emit::max(Value* x, Value* y) {
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
 }
 
-// A constant mask with one lane is a scalar store here: LLVM 22 makes a store of 32 bits of it when the elements are
-// narrower and were truncated, which writes behind the end.
+// A constant mask with one lane is a scalar store here: LLVM 22 makes a store of 32 bits of it when
+// the elements are narrower and were truncated, which writes behind the end.
 void Emit::store(Value* v, Value* p, llvm::Align align, Value* mask) {
   if (!mask) {
     b.CreateAlignedStore(v, p, align);
@@ -182,16 +191,20 @@ Value* Emit::mul(Value* x, Value* y) {
 }
 
 Values Emit::loop(Value* lo, Value* hi, int64_t step, const Values& carry, Body body) {
-  const auto *cl = llvm::dyn_cast<llvm::ConstantInt>(lo), *ch = llvm::dyn_cast<llvm::ConstantInt>(hi);
+  const auto *cl = llvm::dyn_cast<llvm::ConstantInt>(lo),
+             *ch = llvm::dyn_cast<llvm::ConstantInt>(hi);
   const bool constant = cl && ch;
   if (constant && cl->getSExtValue() >= ch->getSExtValue()) return carry;
-  if (constant && ch->getSExtValue() - cl->getSExtValue() <= step) return body(lo, carry);  // one trip: no loop
+  if (constant && ch->getSExtValue() - cl->getSExtValue() <= step)
+    return body(lo, carry);  // one trip: no loop
   auto& cx = b.getContext();
   auto* head = llvm::BasicBlock::Create(cx, "loop", fn);
   auto* exit = llvm::BasicBlock::Create(cx, "exit", fn);
   auto* before = b.GetInsertBlock();
-  if (constant) b.CreateBr(head);
-  else b.CreateCondBr(b.CreateICmpSLT(lo, hi), head, exit);
+  if (constant)
+    b.CreateBr(head);
+  else
+    b.CreateCondBr(b.CreateICmpSLT(lo, hi), head, exit);
   b.SetInsertPoint(head);
   auto* iv = b.CreatePHI(lo->getType(), 2);
   iv->addIncoming(lo, before);
@@ -204,7 +217,8 @@ Values Emit::loop(Value* lo, Value* hi, int64_t step, const Values& carry, Body 
     current.push_back(p);
   }
   const Values next = body(iv, current);
-  Value* advanced = b.CreateAdd(iv, llvm::ConstantInt::get(iv->getType(), static_cast<uint64_t>(step)));
+  Value* advanced =
+      b.CreateAdd(iv, llvm::ConstantInt::get(iv->getType(), static_cast<uint64_t>(step)));
   auto* latch = b.GetInsertBlock();
   exit->moveAfter(latch);
   b.CreateCondBr(b.CreateICmpSLT(advanced, hi), head, exit);
@@ -229,8 +243,10 @@ void Emit::loop(Value* lo, Value* hi, int64_t step, llvm::function_ref<void(Valu
   });
 }
 
-Values Emit::branch(Value* cond, llvm::function_ref<Values()> then, llvm::function_ref<Values()> otherwise) {
-  if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(cond)) return c->isOne() ? then() : otherwise();
+Values Emit::branch(Value* cond, llvm::function_ref<Values()> then,
+                    llvm::function_ref<Values()> otherwise) {
+  if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(cond))
+    return c->isOne() ? then() : otherwise();
   auto& cx = b.getContext();
   auto* t = llvm::BasicBlock::Create(cx, "then", fn);
   auto* o = llvm::BasicBlock::Create(cx, "else", fn);
@@ -258,8 +274,7 @@ Values Emit::branch(Value* cond, llvm::function_ref<Values()> then, llvm::functi
 }
 
 void Emit::when(Value* cond, llvm::function_ref<void()> then) {
-  branch(
-      cond, [&] { return then(), Values{}; }, [] { return Values{}; });
+  branch(cond, [&] { return then(), Values{}; }, [] { return Values{}; });
 }
 
 Value* Emit::stack(llvm::Type* element, uint64_t count) {

@@ -15,7 +15,8 @@ bool fits_i32(const Range& r) { return r.within(-(int64_t{1} << 31), (int64_t{1}
 
 }  // namespace
 
-Eval::Eval(Emit& emit, const Facts& facts, Value* call) : e(emit), f(facts), k(facts.k), call_(call) {
+Eval::Eval(Emit& emit, const Facts& facts, Value* call)
+    : e(emit), f(facts), k(facts.k), call_(call) {
   scopes_.emplace_back();
   llvm::Type* ptr = e.b.getPtrTy();
   const auto field = [&](size_t offset) {
@@ -30,7 +31,8 @@ Eval::Eval(Emit& emit, const Facts& facts, Value* call) : e(emit), f(facts), k(f
       params_[v] = e.b.CreateLoad(ptr, e.b.CreateConstGEP1_64(ptr, params, slot));
     } else if (k.op(v) == OST_KIR_OP_VAR) {
       if (!vars) vars = field(offsetof(ost_cpu_call_t, vars));
-      set(v, {e.b.CreateLoad(e.b.getInt64Ty(), e.b.CreateConstGEP1_64(e.b.getInt64Ty(), vars, slot))});
+      set(v,
+          {e.b.CreateLoad(e.b.getInt64Ty(), e.b.CreateConstGEP1_64(e.b.getInt64Ty(), vars, slot))});
     }
   }
 }
@@ -46,7 +48,8 @@ void Eval::write_kept(Id axis) {
   if (kept_ == kNone || !f.depends(kept_, axis) || !lookup(kept_)) return;
   const Val at = get(axis);
   Value* v = at.stride ? vector(kept_) : scalar(kept_);
-  e.b.CreateAlignedStore(v, e.at(e.type(k.dtype(kept_)), kept_at_, at.v), Emit::align_of(k.dtype(kept_)));
+  e.b.CreateAlignedStore(v, e.at(e.type(k.dtype(kept_)), kept_at_, at.v),
+                         Emit::align_of(k.dtype(kept_)));
 }
 
 void Eval::bind(Id axis, Value* scalar) {
@@ -77,7 +80,8 @@ const Val* Eval::lookup(Id value) const {
   return nullptr;
 }
 
-std::vector<Id> Eval::missing(const std::vector<Id>& roots, Id context, bool through_reductions) const {
+std::vector<Id> Eval::missing(const std::vector<Id>& roots, Id context,
+                              bool through_reductions) const {
   std::vector<Id> work(roots), found;
   llvm::DenseMap<Id, char> seen;
   while (!work.empty()) {
@@ -130,7 +134,8 @@ Val Eval::get(Id value) {
 Value* Eval::scalar(Id value) {
   const Val v = get(value);
   if (Emit::isa_vector(v.v) || v.stride)
-    throw CompileError{OST_INTERNAL, "cpu: record " + std::to_string(value) + " varies where a scalar is wanted"};
+    throw CompileError{OST_INTERNAL,
+                       "cpu: record " + std::to_string(value) + " varies where a scalar is wanted"};
   return v.v;
 }
 
@@ -150,12 +155,16 @@ Value* Eval::widened(Id, Val v) {
 
 Val Eval::compute(Id v) {
   switch (k.op(v)) {
-    case OST_KIR_OP_CONST: return {e.constant(e.type(k.dtype(v)), k[v].imm)};
-    case OST_KIR_OP_LOAD: return load(v);
+    case OST_KIR_OP_CONST:
+      return {e.constant(e.type(k.dtype(v)), k[v].imm)};
+    case OST_KIR_OP_LOAD:
+      return load(v);
     case OST_KIR_OP_AXIS:
     case OST_KIR_OP_VAR:
-      throw CompileError{OST_INVALID_ARGUMENT, "cpu: record " + std::to_string(v) + " uses an axis outside of its loop"};
-    default: break;
+      throw CompileError{OST_INVALID_ARGUMENT,
+                         "cpu: record " + std::to_string(v) + " uses an axis outside of its loop"};
+    default:
+      break;
   }
   if (f.is_rare(v)) return where_rare(v);
   if (k.dtype(v) == OST_DTYPE_I64) {
@@ -167,7 +176,8 @@ Val Eval::compute(Id v) {
 // add, sub and mul of even integers, min and max of equal ones and the like stay scalar work.
 Val Eval::even(Id v) {
   const uint16_t op = k.op(v);
-  if (op != OST_KIR_OP_ADD && op != OST_KIR_OP_SUB && op != OST_KIR_OP_MUL && op != OST_KIR_OP_CAST) return {};
+  if (op != OST_KIR_OP_ADD && op != OST_KIR_OP_SUB && op != OST_KIR_OP_MUL && op != OST_KIR_OP_CAST)
+    return {};
   Val x = get(k.src(v, 0));
   if (Emit::isa_vector(x.v)) return {};
   if (op == OST_KIR_OP_CAST) return k.dtype(k.src(v, 0)) == OST_DTYPE_I64 ? x : Val{};
@@ -199,7 +209,9 @@ Value* Eval::narrow(Id value) {
 // A lane that is switched off may be out of the range of its axis, but its result is not used.
 Value* Eval::compare_narrow(Id v) {
   const Id x = k.src(v, 0), y = k.src(v, 1);
-  if (!varies(v) || k.dtype(x) != OST_DTYPE_I64 || !fits_i32(f.a.range(x)) || !fits_i32(f.a.range(y))) return nullptr;
+  if (!varies(v) || k.dtype(x) != OST_DTYPE_I64 || !fits_i32(f.a.range(x)) ||
+      !fits_i32(f.a.range(y)))
+    return nullptr;
   const Val a = get(x), b = get(y);
   if (!a.stride && !Emit::isa_vector(a.v) && !b.stride && !Emit::isa_vector(b.v)) return nullptr;
   return emit_op(e, k.op(v), OST_DTYPE_I32, {narrow(x), narrow(y)});
@@ -237,15 +249,20 @@ Val Eval::compute_op(Id v) {
   }
   for (const Id s : k.operands(v)) x.push_back(wide ? vector(s) : get(s).v);
   switch (op) {
-    case OST_KIR_OP_WHERE: return {e.b.CreateSelect(x[0], x[1], x[2])};
-    case OST_KIR_OP_CAST: return {emit_cast(e, x[0], k.dtype(first), k.dtype(v))};
-    case OST_KIR_OP_BITCAST: return {emit_bitcast(e, x[0], k.dtype(first), k.dtype(v))};
+    case OST_KIR_OP_WHERE:
+      return {e.b.CreateSelect(x[0], x[1], x[2])};
+    case OST_KIR_OP_CAST:
+      return {emit_cast(e, x[0], k.dtype(first), k.dtype(v))};
+    case OST_KIR_OP_BITCAST:
+      return {emit_bitcast(e, x[0], k.dtype(first), k.dtype(v))};
     case OST_KIR_OP_DIV:
     case OST_KIR_OP_REM:
       if (k.dtype(v) == OST_DTYPE_I64 && f.a.range(first).lo >= 0 && f.a.range(k.src(v, 1)).lo >= 0)
-        return {op == OST_KIR_OP_DIV ? emit_div(e, x[0], x[1], false) : emit_rem(e, x[0], x[1], false)};
+        return {op == OST_KIR_OP_DIV ? emit_div(e, x[0], x[1], false)
+                                     : emit_rem(e, x[0], x[1], false)};
       break;
-    default: break;
+    default:
+      break;
   }
   return {emit_op(e, op, k.dtype(first), x)};
 }

@@ -1,6 +1,7 @@
-// Evaluates KIR records at the insertion point. Scopes bind axes: to a scalar, or one axis to the lanes of a vector.
-// What does not depend on that axis stays scalar, integers that move evenly along it stay {base, stride}, and only the
-// rest becomes vectors. A value is emitted once per scope; prepare() emits what a loop needs from outside before it.
+// Evaluates KIR records at the insertion point. Scopes bind axes: to a scalar, or one axis to the
+// lanes of a vector. What does not depend on that axis stays scalar, integers that move evenly
+// along it stay {base, stride}, and only the rest becomes vectors. A value is emitted once per
+// scope; prepare() emits what a loop needs from outside before it.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -20,7 +21,8 @@ struct Val {
   Value* stride = nullptr;  // even integers: what one lane adds
 };
 
-// The vector axis of a scope. Lanes that `mask` switches off compute, but neither read nor write memory.
+// The vector axis of a scope. Lanes that `mask` switches off compute, but neither read nor write
+// memory.
 struct Lanes {
   unsigned width = 1;
   Value* mask = nullptr;  // nullptr: all lanes
@@ -42,8 +44,9 @@ class Eval {
     kir::AxisSet bound = 0;
     Lanes lanes;
   };
-  // A new innermost scope while it lives. With a frame: that frame, to which it returns what it learns, so that several
-  // points of one axis (the rows of a tile) can be prepared before a loop and used inside.
+  // A new innermost scope while it lives. With a frame: that frame, to which it returns what it
+  // learns, so that several points of one axis (the rows of a tile) can be prepared before a loop
+  // and used inside.
   class Scope {
    public:
     explicit Scope(Eval& eval) : eval_(eval) {
@@ -73,26 +76,29 @@ class Eval {
   bool varies(Id value) const { return lanes().axis != kNone && f.depends(value, lanes().axis); }
 
   // --- values
-  // Emits what the roots need and is computable now and not yet known. With `before_carry`, nothing that reads memory
-  // which later statements of a carry loop write.
+  // Emits what the roots need and is computable now and not yet known. With `before_carry`, nothing
+  // that reads memory which later statements of a carry loop write.
   void prepare(const std::vector<Id>& roots, bool before_carry = false);
   // Emits the roots and all that they need.
   void ensure(const std::vector<Id>& roots, Id context = kNone);
   Val get(Id value);
-  Value* scalar(Id value);                         // of a value that does not vary
+  Value* scalar(Id value);                                        // of a value that does not vary
   Value* vector(Id value) { return widened(value, get(value)); }  // as wide as the scope's lanes
   Value* natural(Id value) { return varies(value) ? vector(value) : scalar(value); }
   Value* extent(Id axis) { return count(k.src(axis, 0)); }
   Value* count(Id uniform);  // of an integer made of constants and variables
-  void store(Id store);  // its operands are ensured
+  void store(Id store);      // its operands are ensured
   Value* param(Id param);
   Value* shared();  // the call's shared memory
 
-  // While `memory` is not nullptr, reductions over an axis store the value at its index (row_cache.hpp).
+  // While `memory` is not nullptr, reductions over an axis store the value at its index
+  // (row_cache.hpp).
   void keep(Id value, Value* memory) { kept_ = memory ? value : kNone, kept_at_ = memory; }
   void write_kept(Id axis);  // called by a reduction once its operands are there
 
-  const std::vector<Id>& queue() const { return queue_; }  // what ensure() or prepare() is busy with
+  const std::vector<Id>& queue() const {
+    return queue_;
+  }  // what ensure() or prepare() is busy with
   const Val* lookup(Id value) const;
   kir::AxisSet bound() const;
 
@@ -126,7 +132,8 @@ class Eval {
   friend class Scope;
 };
 
-// reduce.cpp: emits reduction `r` and those of the queue that can share its loop; their values are set in the scope.
+// reduce.cpp: emits reduction `r` and those of the queue that can share its loop; their values are
+// set in the scope.
 void emit_reduction(Eval& eval, Id r);
 // attention.cpp
 Value* emit_attention(Eval& eval, Id r);

@@ -1,5 +1,5 @@
-// Loads and stores: one contiguous vector where the index moves by one per lane, one scalar where it stands still, and
-// gather or scatter where it does neither.
+// Loads and stores: one contiguous vector where the index moves by one per lane, one scalar where
+// it stands still, and gather or scatter where it does neither.
 #include "plugins/cpu/compiler/eval.hpp"
 
 namespace ost_cpu {
@@ -32,13 +32,15 @@ Value* Eval::lane_mask(Value* extra) {
 Val Eval::load(Id v) {
   const Id index_id = k.src(v, 1), mask_id = k.mask(v);
   const Val index = get(index_id);
-  const bool vector_index = Emit::isa_vector(index.v) || (index.stride && !is_constant(index.stride, 0));
+  const bool vector_index =
+      Emit::isa_vector(index.v) || (index.stride && !is_constant(index.stride, 0));
   Value* mask = mask_id == kNone ? nullptr : get(mask_id).v;
   if (!vector_index) {
     if (!mask || !Emit::isa_vector(mask)) return {scalar_load(v, index.v, mask)};
     // One element for all lanes that want it; it is there to be read if any lane does.
     Value* one = scalar_load(v, index.v, e.any(lane_mask(mask)));
-    return {e.b.CreateSelect(mask, e.splat(one, lanes().width), Emit::zero(Emit::widen(one->getType(), lanes().width)))};
+    return {e.b.CreateSelect(mask, e.splat(one, lanes().width),
+                             Emit::zero(Emit::widen(one->getType(), lanes().width)))};
   }
   if (is_constant(index.stride, 1)) return {vector_load(v, index.v, mask)};
   if (is_constant(index.stride, -1)) {
@@ -49,8 +51,9 @@ Val Eval::load(Id v) {
     llvm::Type* t = Emit::widen(e.memory_type(k.dtype(v)), width);
     Value* p = e.at(e.memory_type(k.dtype(v)), param(k.src(v, 0)), first);
     const llvm::Align align = Emit::align_of(k.dtype(v));
-    Value* r = m ? static_cast<Value*>(e.b.CreateMaskedLoad(t, p, align, e.reverse(m), Emit::zero(t)))
-                 : e.b.CreateAlignedLoad(t, p, align);
+    Value* r =
+        m ? static_cast<Value*>(e.b.CreateMaskedLoad(t, p, align, e.reverse(m), Emit::zero(t)))
+          : e.b.CreateAlignedLoad(t, p, align);
     return {from_memory(k.dtype(v), e.reverse(r))};
   }
   return {gather(v, index, mask)};
@@ -63,8 +66,8 @@ Value* Eval::scalar_load(Id v, Value* index, Value* mask) {
   if (mask) {
     auto* zero = e.module.getGlobalVariable("zero", true);
     if (!zero) {
-      zero = new llvm::GlobalVariable(e.module, e.b.getInt64Ty(), true, llvm::GlobalValue::InternalLinkage,
-                                      e.b.getInt64(0), "zero");
+      zero = new llvm::GlobalVariable(e.module, e.b.getInt64Ty(), true,
+                                      llvm::GlobalValue::InternalLinkage, e.b.getInt64(0), "zero");
       zero->setAlignment(llvm::Align(8));
     }
     p = e.b.CreateSelect(mask, p, zero);
@@ -77,8 +80,9 @@ Value* Eval::vector_load(Id v, Value* base, Value* mask) {
   llvm::Type* type = Emit::widen(e.memory_type(t), lanes().width);
   Value* p = e.at(e.memory_type(t), param(k.src(v, 0)), base);
   Value* m = lane_mask(mask);
-  Value* r = m ? static_cast<Value*>(e.b.CreateMaskedLoad(type, p, Emit::align_of(t), m, Emit::zero(type)))
-               : e.b.CreateAlignedLoad(type, p, Emit::align_of(t));
+  Value* r =
+      m ? static_cast<Value*>(e.b.CreateMaskedLoad(type, p, Emit::align_of(t), m, Emit::zero(type)))
+        : e.b.CreateAlignedLoad(type, p, Emit::align_of(t));
   return from_memory(t, r);
 }
 
@@ -104,7 +108,8 @@ void Eval::store(Id s) {
   const bool wide = varies(s);
   if (!wide) {
     const auto write = [&] {
-      e.b.CreateAlignedStore(to_memory(t, scalar(value_id)), e.at(e.memory_type(t), param(param_id), index.v), Emit::align_of(t));
+      e.b.CreateAlignedStore(to_memory(t, scalar(value_id)),
+                             e.at(e.memory_type(t), param(param_id), index.v), Emit::align_of(t));
     };
     return mask ? e.when(mask, write) : write();
   }

@@ -5,7 +5,8 @@ namespace ost_cpu {
 using kir::Id;
 using kir::kNone;
 
-Facts::Facts(const kir::Kernel& kernel) : k(kernel), a(kernel), owner(kernel.size(), kNone), rereads(kernel.size(), 0) {
+Facts::Facts(const kir::Kernel& kernel)
+    : k(kernel), a(kernel), owner(kernel.size(), kNone), rereads(kernel.size(), 0) {
   find_owners();
   find_rereads();
 }
@@ -48,7 +49,8 @@ void Facts::find_rereads() {
 uint32_t Facts::order(Id r) const {
   if (k.op(r) == OST_KIR_OP_ATTN) return OST_KIR_ORDER_ATTN;
   if (k.op(r) == OST_KIR_OP_ARGREDUCE || !kir::is_float(k.dtype(r))) return OST_KIR_ORDER_ANY;
-  if (k.combine(r) == OST_KIR_COMBINE_MAX || k.combine(r) == OST_KIR_COMBINE_MIN) return OST_KIR_ORDER_ANY;
+  if (k.combine(r) == OST_KIR_COMBINE_MAX || k.combine(r) == OST_KIR_COMBINE_MIN)
+    return OST_KIR_ORDER_ANY;
   return k.order(r) == OST_KIR_ORDER_ANY ? uint32_t{OST_KIR_ORDER_TREE} : k.order(r);
 }
 

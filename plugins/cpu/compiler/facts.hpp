@@ -1,5 +1,6 @@
-// What a lowering knows about a kernel before it emits anything, beyond ostinato::kir::Analysis: what is needed only on
-// the rare side of a `where`, and what must be read again inside of carry loops.
+// What a lowering knows about a kernel before it emits anything, beyond ostinato::kir::Analysis:
+// what is needed only on the rare side of a `where`, and what must be read again inside of carry
+// loops.
 #pragma once
 
 #include <ostinato/kir.hpp>
@@ -21,7 +22,9 @@ struct Facts {
   std::vector<char> rereads;
 
   bool depends(kir::Id value, kir::Id axis) const { return a.depends(value, axis); }
-  bool is_rare(kir::Id v) const { return k.op(v) == OST_KIR_OP_WHERE && (k[v].aux & OST_KIR_WHERE_RARE) != 0; }
+  bool is_rare(kir::Id v) const {
+    return k.op(v) == OST_KIR_OP_WHERE && (k[v].aux & OST_KIR_WHERE_RARE) != 0;
+  }
   // The order of a reduction that matters: whatever is associative has `any`.
   uint32_t order(kir::Id reduction) const;
   // Is a value with this owner computed by code that runs under `context` (a rare where, or kNone)?

@@ -36,7 +36,9 @@ Value* GemmEmitter::shared_bytes() {
 
 Value* GemmEmitter::all_pack_tasks() {
   Value* total = e_.i64(0);
-  for_packed([&](const GemmContract&, const GemmOperand& o, bool is_b) { total = e_.add(total, pack_tasks(o, is_b)); });
+  for_packed([&](const GemmContract&, const GemmOperand& o, bool is_b) {
+    total = e_.add(total, pack_tasks(o, is_b));
+  });
   return total;
 }
 
@@ -48,7 +50,8 @@ bool GemmEmitter::tile_is_enough() const {
 
 void GemmEmitter::emit(Value* scratch, Value* lo, Value* hi) {
   locate();
-  totals_ = tile_is_enough() ? e_.stack(element_, static_cast<uint64_t>(totals_per_contract())) : scratch;
+  totals_ =
+      tile_is_enough() ? e_.stack(element_, static_cast<uint64_t>(totals_per_contract())) : scratch;
   std::vector<Id> extents;
   for (const Id axis : p_.outer) extents.push_back(k_.src(axis, 0));
   ev_.prepare(extents);
@@ -89,15 +92,18 @@ void GemmEmitter::run_task(Value* task) {
       });
     });
   }
-  e_.loop(i0, i1, p_.mr, [&](Value* i) { finish(i, i1, j, totals_of(0, i, i0), totals_per_contract()); });
+  e_.loop(i0, i1, p_.mr,
+          [&](Value* i) { finish(i, i1, j, totals_of(0, i, i0), totals_per_contract()); });
 }
 
 Value* GemmEmitter::totals_of(size_t contract, Value* i, Value* i0) {
   Value* at = e_.mul(e_.b.CreateSub(i, i0), e_.i64(p_.nr));
-  return e_.at(element_, totals_, e_.add(at, e_.i64(static_cast<int64_t>(contract) * totals_per_contract())));
+  return e_.at(element_, totals_,
+               e_.add(at, e_.i64(static_cast<int64_t>(contract) * totals_per_contract())));
 }
 
-void GemmEmitter::tile(const GemmContract& c, Value* panel, Value* i, Value* j, Value* lo, Value* hi, Value* totals) {
+void GemmEmitter::tile(const GemmContract& c, Value* panel, Value* i, Value* j, Value* lo,
+                       Value* hi, Value* totals) {
   std::vector<Eval::Frame> frames(p_.mr);
   std::vector<Value*> packed_rows(p_.mr);
   Value* last = e_.b.CreateSub(rows(), e_.i64(1));
@@ -107,20 +113,27 @@ void GemmEmitter::tile(const GemmContract& c, Value* panel, Value* i, Value* j, 
     if (divides_rows()) row = e_.add(i, e_.i64(r));
     Eval::Scope scope(ev_, frames[r]);
     if (p_.m != kNone) ev_.bind(p_.m, row);
-    if (c.a.packed) packed_rows[r] = e_.at(element_, matrix(c, c.a, false), e_.mul(row, ev_.extent(c.k)));
-    else ev_.prepare({c.a.value});
+    if (c.a.packed)
+      packed_rows[r] = e_.at(element_, matrix(c, c.a, false), e_.mul(row, ev_.extent(c.k)));
+    else
+      ev_.prepare({c.a.value});
   }
   Eval::Frame lanes;
   Value* packed_panel = nullptr;
   {
     Eval::Scope scope(ev_, lanes);
     ev_.bind_lanes(p_.n, j, p_.nr, c.b.packed ? nullptr : tail_mask(j));
-    if (c.b.packed) packed_panel = e_.at(element_, matrix(c, c.b, true), e_.mul(e_.mul(panel, ev_.extent(c.k)), e_.i64(p_.nr)));
-    else ev_.prepare({c.b.value});
+    if (c.b.packed)
+      packed_panel = e_.at(element_, matrix(c, c.b, true),
+                           e_.mul(e_.mul(panel, ev_.extent(c.k)), e_.i64(p_.nr)));
+    else
+      ev_.prepare({c.b.value});
   }
   const auto chain = [&](Value* from, Value* to) {
     const Values start(p_.mr, Emit::zero(wide()));
-    return e_.loop(from, to, 1, start, [&](Value* at, const Values& acc) { return step(c, at, acc, frames, packed_rows, lanes, packed_panel); });
+    return e_.loop(from, to, 1, start, [&](Value* at, const Values& acc) {
+      return step(c, at, acc, frames, packed_rows, lanes, packed_panel);
+    });
   };
   const bool one_chain = !kir::is_float(k_.dtype(c.id)) || ev_.f.a.max_extent(c.k) <= kChain;
   if (one_chain) {
@@ -129,7 +142,8 @@ void GemmEmitter::tile(const GemmContract& c, Value* panel, Value* i, Value* j, 
   }
   // At least one chain: an empty k gives zeros.
   e_.loop(lo, e_.max(hi, e_.add(lo, e_.i64(1))), kChain, [&](Value* from) {
-    add_to(totals, chain(from, e_.min(e_.add(from, e_.i64(kChain)), hi)), e_.b.CreateICmpEQ(from, e_.i64(0)));
+    add_to(totals, chain(from, e_.min(e_.add(from, e_.i64(kChain)), hi)),
+           e_.b.CreateICmpEQ(from, e_.i64(0)));
   });
 }
 
@@ -144,12 +158,14 @@ Value* GemmEmitter::tail_mask(Value* j) {
   return e_.prefix_mask(e_.min(e_.b.CreateSub(columns(), j), e_.i64(p_.nr)), p_.nr);
 }
 
-Values GemmEmitter::step(const GemmContract& c, Value* at, const Values& acc, std::vector<Eval::Frame>& frames,
-              const std::vector<Value*>& packed_rows, Eval::Frame& lanes, Value* packed_panel) {
+Values GemmEmitter::step(const GemmContract& c, Value* at, const Values& acc,
+                         std::vector<Eval::Frame>& frames, const std::vector<Value*>& packed_rows,
+                         Eval::Frame& lanes, Value* packed_panel) {
   const uint32_t t = k_.dtype(c.id);
   Value* b;
   if (packed_panel) {
-    b = e_.b.CreateAlignedLoad(wide(), e_.at(element_, packed_panel, e_.mul(at, e_.i64(p_.nr))), llvm::Align(size_));
+    b = e_.b.CreateAlignedLoad(wide(), e_.at(element_, packed_panel, e_.mul(at, e_.i64(p_.nr))),
+                               llvm::Align(size_));
   } else {
     Eval::Scope scope(ev_, lanes);
     Eval::Scope inner(ev_);
@@ -170,13 +186,16 @@ Values GemmEmitter::step(const GemmContract& c, Value* at, const Values& acc, st
       a = ev_.scalar(c.a.value);
     }
     a = e_.splat(a, p_.nr);
-    next.push_back(kir::is_float(t) ? emit_fma(e_, a, b, acc[r]) : e_.b.CreateAdd(acc[r], e_.b.CreateMul(a, b)));
+    next.push_back(kir::is_float(t) ? emit_fma(e_, a, b, acc[r])
+                                    : e_.b.CreateAdd(acc[r], e_.b.CreateMul(a, b)));
   }
   return next;
 }
 
 void GemmEmitter::add_to(Value* totals, const Values& acc, Value* first) {
-  const auto slot = [&](unsigned r) { return e_.at(element_, totals, e_.i64(static_cast<int64_t>(r) * p_.nr)); };
+  const auto slot = [&](unsigned r) {
+    return e_.at(element_, totals, e_.i64(static_cast<int64_t>(r) * p_.nr));
+  };
   const llvm::Align align(size_);
   const bool real = element_->isFloatingPointTy();
   e_.branch(
@@ -188,7 +207,9 @@ void GemmEmitter::add_to(Value* totals, const Values& acc, Value* first) {
       [&] {
         for (unsigned r = 0; r < p_.mr; ++r) {
           Value* before = e_.b.CreateAlignedLoad(wide(), slot(r), align);
-          e_.b.CreateAlignedStore(real ? e_.b.CreateFAdd(before, acc[r]) : e_.b.CreateAdd(before, acc[r]), slot(r), align);
+          e_.b.CreateAlignedStore(
+              real ? e_.b.CreateFAdd(before, acc[r]) : e_.b.CreateAdd(before, acc[r]), slot(r),
+              align);
         }
         return Values{};
       });
@@ -200,9 +221,11 @@ void GemmEmitter::finish(Value* i, Value* end, Value* j, Value* totals, int64_t 
     Eval::Scope scope(ev_);
     if (p_.m != kNone) ev_.bind(p_.m, row);
     Value* line = e_.at(element_, totals, e_.mul(e_.b.CreateSub(row, i), e_.i64(p_.nr)));
-    if (whole_panels() || p_.masked_tail) return finish_vector(line, j, tail_mask(j), contract_stride);
+    if (whole_panels() || p_.masked_tail)
+      return finish_vector(line, j, tail_mask(j), contract_stride);
     e_.branch(
-        e_.b.CreateICmpEQ(live, e_.i64(p_.nr)), [&] { return finish_vector(line, j, nullptr, contract_stride), Values{}; },
+        e_.b.CreateICmpEQ(live, e_.i64(p_.nr)),
+        [&] { return finish_vector(line, j, nullptr, contract_stride), Values{}; },
         [&] { return finish_scalars(line, j, live, contract_stride), Values{}; });
   });
 }
@@ -233,11 +256,13 @@ void GemmEmitter::store_with(Value* at, llvm::Type* type, int64_t contract_strid
 namespace {
 
 bool has_packed(const GemmPlan& plan) {
-  return std::any_of(plan.contracts.begin(), plan.contracts.end(), [](const GemmContract& c) { return c.a.packed || c.b.packed; });
+  return std::any_of(plan.contracts.begin(), plan.contracts.end(),
+                     [](const GemmContract& c) { return c.a.packed || c.b.packed; });
 }
 
 std::string describe(const GemmPlan& plan) {
-  std::string text = "matrix product, tiles of " + std::to_string(plan.mr) + "x" + std::to_string(plan.nr);
+  std::string text =
+      "matrix product, tiles of " + std::to_string(plan.mr) + "x" + std::to_string(plan.nr);
   for (const GemmContract& c : plan.contracts) {
     if (c.a.packed) text += ", A packed";
     if (c.b.packed) text += c.b.along_k ? ", B packed by transposing" : ", B packed";
@@ -257,7 +282,9 @@ void add_gemm(Lowering& lowering, const GemmPlan& given) {
       if (c.b.packed) pack.roots.push_back(c.b.value);
     }
     pack.tasks = [plan](Eval& ev) { return GemmEmitter(ev, *plan).all_pack_tasks(); };
-    pack.emit = [plan](Eval& ev, Value*, Value* lo, Value* hi) { GemmEmitter(ev, *plan).emit_pack(lo, hi); };
+    pack.emit = [plan](Eval& ev, Value*, Value* lo, Value* hi) {
+      GemmEmitter(ev, *plan).emit_pack(lo, hi);
+    };
     lowering.phases.push_back(std::move(pack));
     lowering.shared_bytes = [plan](Eval& ev) { return GemmEmitter(ev, *plan).shared_bytes(); };
   }
@@ -265,9 +292,13 @@ void add_gemm(Lowering& lowering, const GemmPlan& given) {
   product.remark = describe(*plan);
   product.roots = plan->stores;
   product.tasks = [plan](Eval& ev) { return GemmEmitter(ev, *plan).tasks(); };
-  product.emit = [plan](Eval& ev, Value* scratch, Value* lo, Value* hi) { GemmEmitter(ev, *plan).emit(scratch, lo, hi); };
+  product.emit = [plan](Eval& ev, Value* scratch, Value* lo, Value* hi) {
+    GemmEmitter(ev, *plan).emit(scratch, lo, hi);
+  };
   lowering.phases.push_back(std::move(product));
-  lowering.scratch_bytes = [plan](Eval& ev) { return ev.e.i64(GemmEmitter(ev, *plan).scratch_bytes()); };
+  lowering.scratch_bytes = [plan](Eval& ev) {
+    return ev.e.i64(GemmEmitter(ev, *plan).scratch_bytes());
+  };
 }
 
 }  // namespace ost_cpu

@@ -1,8 +1,10 @@
-// Matrix products: stores of an expression over contractions [.., m, n], in register tiles of MR rows and NR columns.
+// Matrix products: stores of an expression over contractions [.., m, n], in register tiles of MR
+// rows and NR columns.
 //
-// Phase 0 (if needed) packs operands into shared memory: B as panels [n / NR][k][NR], A as rows [m][k]; each operand may
-// be any expression. Phase 1 has a task for each block of rows and panel. A tile's chains run over 256 k, as order blk256
-// has it, and their results are added up in a tile in memory, from which the epilogue, rolled over the rows, reads.
+// Phase 0 (if needed) packs operands into shared memory: B as panels [n / NR][k][NR], A as rows
+// [m][k]; each operand may be any expression. Phase 1 has a task for each block of rows and panel.
+// A tile's chains run over 256 k, as order blk256 has it, and their results are added up in a tile
+// in memory, from which the epilogue, rolled over the rows, reads.
 #pragma once
 
 #include <optional>
@@ -16,8 +18,8 @@ namespace ost_cpu {
 struct GemmOperand {
   Id value = kNone;
   bool packed = false;
-  bool along_k = false;    // contiguous along k: packed by transposing (B), or in vectors (A)
-  std::vector<Id> outer;   // outer axes that it depends on
+  bool along_k = false;   // contiguous along k: packed by transposing (B), or in vectors (A)
+  std::vector<Id> outer;  // outer axes that it depends on
 };
 
 struct GemmContract {
@@ -33,8 +35,8 @@ struct GemmPlan {
   Id n = kNone;
   std::vector<GemmContract> contracts;
   unsigned mr = 1, nr = 16;
-  int64_t mc = 1;           // rows of a task
-  int64_t kc = 1024;        // k that a panel keeps in the cache, a multiple of 256
+  int64_t mc = 1;            // rows of a task
+  int64_t kc = 1024;         // k that a panel keeps in the cache, a multiple of 256
   bool masked_tail = false;  // of the columns
 };
 

@@ -1,4 +1,5 @@
-// Code of a matrix product's phases (gemm.hpp). The attention strategy uses its packing and its tiles too.
+// Code of a matrix product's phases (gemm.hpp). The attention strategy uses its packing and its
+// tiles too.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,9 @@ class GemmEmitter {
   Value* row_blocks() { return e_.ceil_div(rows(), p_.mc); }
   Value* points(const std::vector<Id>& axes);
   Value* tasks() { return e_.mul(e_.mul(points(p_.outer), row_blocks()), panels()); }
-  Value* pack_tasks(const GemmOperand& o, bool is_b) { return e_.mul(points(o.outer), is_b ? panels() : rows()); }
+  Value* pack_tasks(const GemmOperand& o, bool is_b) {
+    return e_.mul(points(o.outer), is_b ? panels() : rows());
+  }
   // Bytes of one packed matrix, without its outer axes.
   Value* matrix_bytes(const GemmContract& c, bool is_b);
   template <class F>
@@ -35,8 +38,14 @@ class GemmEmitter {
   Value* all_pack_tasks();
   // One contraction over one chunk of k needs no totals beyond the tile.
   bool tile_is_enough() const;
-  int64_t totals_per_contract() const { return (tile_is_enough() ? p_.mr : p_.mc) * static_cast<int64_t>(p_.nr); }
-  int64_t scratch_bytes() const { return tile_is_enough() ? 0 : totals_per_contract() * size_ * static_cast<int64_t>(p_.contracts.size()); }
+  int64_t totals_per_contract() const {
+    return (tile_is_enough() ? p_.mr : p_.mc) * static_cast<int64_t>(p_.nr);
+  }
+  int64_t scratch_bytes() const {
+    return tile_is_enough()
+               ? 0
+               : totals_per_contract() * size_ * static_cast<int64_t>(p_.contracts.size());
+  }
 
   // --- phase 0
   void emit_pack(Value* lo, Value* hi);
@@ -50,13 +59,16 @@ class GemmEmitter {
   // Takes a task number apart over `axes`, the last one fastest, and binds them.
   void bind_outer(const std::vector<Id>& axes, Value* task);
   // Adds the products of k in [lo, hi) to the tile's totals; lo = 0 starts them.
-  void tile(const GemmContract& c, Value* panel, Value* i, Value* j, Value* lo, Value* hi, Value* totals);
+  void tile(const GemmContract& c, Value* panel, Value* i, Value* j, Value* lo, Value* hi,
+            Value* totals);
 
  private:
   // The packed matrix of the bound outer point.
   Value* matrix(const GemmContract& c, const GemmOperand& o, bool is_b);
   void pack_task(const GemmContract& c, const GemmOperand& o, bool is_b, Value* task);
-  void put(Value* v, Value* base, Value* index) { e_.b.CreateAlignedStore(v, e_.at(element_, base, index), llvm::Align(size_)); }
+  void put(Value* v, Value* base, Value* index) {
+    e_.b.CreateAlignedStore(v, e_.at(element_, base, index), llvm::Align(size_));
+  }
 
   // Row m of A as [k].
   void pack_row(const GemmContract& c, const GemmOperand& o, Value* m);
@@ -64,11 +76,15 @@ class GemmEmitter {
   // A panel of B as [k][NR].
   void pack_panel(const GemmContract& c, const GemmOperand& o, Value* panel);
   bool whole_panels() const;
-  void pack_columns(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* n, Value* mask);
+  void pack_columns(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* n,
+                    Value* mask);
   // The first `live` columns for k in [lo, hi); the others hold anything.
-  void pack_scalars(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* lo, Value* hi, Value* live);
-  // Blocks of 16 columns and 16 k: read along k, transposed in registers. Columns behind the last one repeat it.
-  void pack_transposed(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* n);
+  void pack_scalars(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* lo,
+                    Value* hi, Value* live);
+  // Blocks of 16 columns and 16 k: read along k, transposed in registers. Columns behind the last
+  // one repeat it.
+  void pack_transposed(const GemmContract& c, const GemmOperand& o, Value* base, Value* j,
+                       Value* n);
 
   // --- phase 1
   void run_task(Value* task);

@@ -15,7 +15,8 @@ void GemmEmitter::emit_pack(Value* lo, Value* hi) {
   for_packed([&](const GemmContract& c, const GemmOperand& o, bool is_b) {
     Value* count = pack_tasks(o, is_b);
     Value* from = e_.max(e_.b.CreateSub(lo, first), e_.i64(0));
-    e_.loop(from, e_.min(e_.b.CreateSub(hi, first), count), 1, [&](Value* task) { pack_task(c, o, is_b, task); });
+    e_.loop(from, e_.min(e_.b.CreateSub(hi, first), count), 1,
+            [&](Value* task) { pack_task(c, o, is_b, task); });
     first = e_.add(first, count);
   });
 }
@@ -49,8 +50,10 @@ void GemmEmitter::pack_task(const GemmContract& c, const GemmOperand& o, bool is
   Value* count = is_b ? panels() : rows();
   Value* part = e_.b.CreateURem(task, count);
   bind_outer(o.outer, e_.b.CreateUDiv(task, count));
-  if (is_b) pack_panel(c, o, part);
-  else pack_row(c, o, part);
+  if (is_b)
+    pack_panel(c, o, part);
+  else
+    pack_row(c, o, part);
 }
 
 void GemmEmitter::pack_row(const GemmContract& c, const GemmOperand& o, Value* m) {
@@ -91,13 +94,16 @@ void GemmEmitter::pack_panel(const GemmContract& c, const GemmOperand& o, Value*
   };
   if (whole_panels()) return static_cast<void>(whole());
   e_.branch(e_.b.CreateICmpEQ(live, e_.i64(p_.nr)), whole, [&] {
-    if (p_.masked_tail) pack_columns(c, o, base, j, n, e_.prefix_mask(live, p_.nr));
-    else pack_scalars(c, o, base, j, e_.i64(0), n, live);
+    if (p_.masked_tail)
+      pack_columns(c, o, base, j, n, e_.prefix_mask(live, p_.nr));
+    else
+      pack_scalars(c, o, base, j, e_.i64(0), n, live);
     return Values{};
   });
 }
 
-void GemmEmitter::pack_columns(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* n, Value* mask) {
+void GemmEmitter::pack_columns(const GemmContract& c, const GemmOperand& o, Value* base, Value* j,
+                               Value* n, Value* mask) {
   Eval::Scope scope(ev_);
   ev_.bind_lanes(p_.n, j, p_.nr, mask);
   ev_.prepare({o.value});
@@ -108,7 +114,8 @@ void GemmEmitter::pack_columns(const GemmContract& c, const GemmOperand& o, Valu
   });
 }
 
-void GemmEmitter::pack_scalars(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* lo, Value* hi, Value* live) {
+void GemmEmitter::pack_scalars(const GemmContract& c, const GemmOperand& o, Value* base, Value* j,
+                               Value* lo, Value* hi, Value* live) {
   e_.loop(lo, hi, 1, [&](Value* at) {
     e_.loop(e_.i64(0), live, 1, [&](Value* column) {
       Eval::Scope inner(ev_);
@@ -119,7 +126,8 @@ void GemmEmitter::pack_scalars(const GemmContract& c, const GemmOperand& o, Valu
   });
 }
 
-void GemmEmitter::pack_transposed(const GemmContract& c, const GemmOperand& o, Value* base, Value* j, Value* n) {
+void GemmEmitter::pack_transposed(const GemmContract& c, const GemmOperand& o, Value* base,
+                                  Value* j, Value* n) {
   const unsigned block = std::min(kBlock, p_.nr);
   Value* live = e_.min(e_.b.CreateSub(columns(), j), e_.i64(p_.nr));
   Value* last = e_.b.CreateSub(columns(), e_.i64(1));
@@ -140,7 +148,8 @@ void GemmEmitter::pack_transposed(const GemmContract& c, const GemmOperand& o, V
         v.push_back(value_of(o.value));
       }
       v = e_.transpose(v);
-      for (unsigned u = 0; u < block; ++u) put(v[u], base, e_.add(e_.mul(e_.add(at, e_.i64(u)), e_.i64(p_.nr)), column));
+      for (unsigned u = 0; u < block; ++u)
+        put(v[u], base, e_.add(e_.mul(e_.add(at, e_.i64(u)), e_.i64(p_.nr)), column));
     });
   });
   pack_scalars(c, o, base, j, main_end, n, live);

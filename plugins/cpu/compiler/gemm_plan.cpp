@@ -30,11 +30,14 @@ class Planner {
   }
 
  private:
-  // Every reduction of the statement is a contraction over the statement's axes, and they do not feed each other.
+  // Every reduction of the statement is a contraction over the statement's axes, and they do not
+  // feed each other.
   bool find_contracts() {
     for (const Id v : f_.closure(plan_.stores)) {
       if (!kir::is_reduction(k_.op(v))) continue;
-      if (k_.op(v) != OST_KIR_OP_CONTRACT || a_.deps(v) != statement_.parallel || f_.owner[v] != kNone) return false;
+      if (k_.op(v) != OST_KIR_OP_CONTRACT || a_.deps(v) != statement_.parallel ||
+          f_.owner[v] != kNone)
+        return false;
       if (kir::is_float(k_.dtype(v)) && k_.order(v) != OST_KIR_ORDER_BLK256) return false;
       GemmContract c;
       c.id = v;
@@ -54,12 +57,14 @@ class Planner {
     return f_.depends(k_.src(contract, 0), axis) && f_.depends(k_.src(contract, 1), axis);
   }
 
-  // n: the contiguous axis of the result, of one operand only. m: the largest axis of the other one only.
+  // n: the contiguous axis of the result, of one operand only. m: the largest axis of the other one
+  // only.
   bool choose_axes() {
     const Id first = plan_.contracts[0].id;
     for (const Id axis : a_.axes()) {
       if (!(statement_.parallel & a_.bit(axis)) || in_both(axis, first)) continue;
-      if (a_.stride(k_.src(plan_.stores[0], 1), axis).is(1) && (plan_.n == kNone || a_.max_extent(axis) > a_.max_extent(plan_.n)))
+      if (a_.stride(k_.src(plan_.stores[0], 1), axis).is(1) &&
+          (plan_.n == kNone || a_.max_extent(axis) > a_.max_extent(plan_.n)))
         plan_.n = axis;
     }
     if (plan_.n == kNone) return false;
@@ -69,7 +74,8 @@ class Planner {
       if (plan_.m == kNone || a_.max_extent(axis) > a_.max_extent(plan_.m)) plan_.m = axis;
     }
     for (const Id axis : a_.axes())
-      if ((statement_.parallel & a_.bit(axis)) && axis != plan_.m && axis != plan_.n) plan_.outer.push_back(axis);
+      if ((statement_.parallel & a_.bit(axis)) && axis != plan_.m && axis != plan_.n)
+        plan_.outer.push_back(axis);
     return true;
   }
 
@@ -89,7 +95,9 @@ class Planner {
 
   // One row times a large matrix that lies in rows: the nest reads it in the order of memory.
   bool is_stream() const {
-    if (plan_.m != kNone || plan_.contracts[0].b.packed || !kir::is_float(k_.dtype(plan_.contracts[0].id))) return false;
+    if (plan_.m != kNone || plan_.contracts[0].b.packed ||
+        !kir::is_float(k_.dtype(plan_.contracts[0].id)))
+      return false;
     return find_stream(f_, plan_.n, f_.closure(plan_.stores)).has_value();
   }
 
@@ -98,16 +106,21 @@ class Planner {
     const bool avx512 = has(isa_, "avx512bw") && has(isa_, "avx512vl") && has(isa_, "avx512dq");
     const unsigned vector_bytes = avx512 ? 64 : has(isa_, "avx2") ? 32 : 16;
     const unsigned lanes = vector_bytes / kir::size_of(k_.dtype(plan_.contracts[0].id));
-    // Rows and vectors (a power of two) of a tile that leave registers for operands: 32 of them with AVX-512, 16 without.
+    // Rows and vectors (a power of two) of a tile that leave registers for operands: 32 of them
+    // with AVX-512, 16 without.
     struct Tile {
       unsigned mr, nv;
     };
-    static constexpr Tile kMany[] = {{6, 4}, {5, 4}, {4, 4}, {8, 2}, {6, 2}, {4, 2}, {3, 4}, {2, 4}, {1, 4},
-                                     {12, 1}, {8, 1}, {4, 1}, {2, 2}, {2, 1}, {1, 2}, {1, 1}};
-    static constexpr Tile kFew[] = {{6, 2}, {4, 2}, {3, 2}, {2, 2}, {8, 1}, {6, 1}, {4, 1}, {2, 1}, {1, 4}, {1, 2}, {1, 1}};
+    static constexpr Tile kMany[] = {{6, 4}, {5, 4}, {4, 4}, {8, 2},  {6, 2}, {4, 2},
+                                     {3, 4}, {2, 4}, {1, 4}, {12, 1}, {8, 1}, {4, 1},
+                                     {2, 2}, {2, 1}, {1, 2}, {1, 1}};
+    static constexpr Tile kFew[] = {{6, 2}, {4, 2}, {3, 2}, {2, 2}, {8, 1}, {6, 1},
+                                    {4, 1}, {2, 1}, {1, 4}, {1, 2}, {1, 1}};
     static constexpr Tile kSoft[] = {{2, 2}, {1, 2}, {1, 1}};  // an fma is a dozen instructions
     const bool soft = !has(isa_, "fma") && kir::is_float(k_.dtype(plan_.contracts[0].id));
-    const auto tiles = soft ? std::span<const Tile>(kSoft) : avx512 ? std::span<const Tile>(kMany) : std::span<const Tile>(kFew);
+    const auto tiles = soft     ? std::span<const Tile>(kSoft)
+                       : avx512 ? std::span<const Tile>(kMany)
+                                : std::span<const Tile>(kFew);
     double best = HUGE_VAL;
     for (const Tile& t : tiles) {
       const double cost = cost_of(t.mr, t.nv, lanes);
@@ -130,12 +143,15 @@ class Planner {
     return exact ? *exact : std::min<int64_t>(a_.max_extent(plan_.m), 384);
   }
 
-  // Cycles for one k over the whole result: two fma, or two loads, at a time; chains of four cycles.
+  // Cycles for one k over the whole result: two fma, or two loads, at a time; chains of four
+  // cycles.
   double cost_of(unsigned mr, unsigned nv, unsigned lanes) const {
     const auto ceil_div = [](double x, double y) { return std::ceil(x / y); };
     const auto exact = a_.const_extent(plan_.n);
-    const double columns = static_cast<double>(exact ? *exact : std::min<int64_t>(a_.max_extent(plan_.n), 1024));
-    const double tiles = ceil_div(static_cast<double>(rows_of_interest()), mr) * ceil_div(columns, nv * lanes);
+    const double columns =
+        static_cast<double>(exact ? *exact : std::min<int64_t>(a_.max_extent(plan_.n), 1024));
+    const double tiles =
+        ceil_div(static_cast<double>(rows_of_interest()), mr) * ceil_div(columns, nv * lanes);
     const double cycles = std::max({mr * nv / 2.0, (mr + nv) / 2.0 + 0.5, 4.0});
     return tiles * (cycles + 0.25);
   }
@@ -155,13 +171,16 @@ class Planner {
   bool plain(Id value) const { return k_.op(value) == OST_KIR_OP_LOAD && k_.mask(value) == kNone; }
   bool unit(Id value, Id axis) const {
     for (const Id v : f_.closure({value}))
-      if (k_.op(v) == OST_KIR_OP_LOAD && f_.depends(v, axis) && !a_.stride(k_.src(v, 1), axis).is(1)) return false;
+      if (k_.op(v) == OST_KIR_OP_LOAD && f_.depends(v, axis) &&
+          !a_.stride(k_.src(v, 1), axis).is(1))
+        return false;
     return true;
   }
   unsigned work(Id value, Id axis) const {
     unsigned cost = 0;
     for (const Id v : f_.closure({value}))
-      if (f_.depends(v, axis) && k_.op(v) != OST_KIR_OP_LOAD && k_.dtype(v) != OST_DTYPE_I64) cost += op_cost(k_.op(v));
+      if (f_.depends(v, axis) && k_.op(v) != OST_KIR_OP_LOAD && k_.dtype(v) != OST_DTYPE_I64)
+        cost += op_cost(k_.op(v));
     return cost;
   }
 
@@ -171,11 +190,16 @@ class Planner {
     const int64_t row_tiles = (rows + plan_.mr - 1) / plan_.mr;
     const int64_t column_tiles = columns ? (*columns + plan_.nr - 1) / plan_.nr : 8;
     c.b.along_k = !unit(c.b.value, plan_.n) && unit(c.b.value, c.k);
-    const bool in_place = unit(c.b.value, plan_.n) && (plan_.masked_tail || (columns && *columns % plan_.nr == 0));
-    c.b.packed = !in_place || rows > kSmallRows || work(c.b.value, c.k) * static_cast<unsigned>(row_tiles) > 16;
+    const bool in_place =
+        unit(c.b.value, plan_.n) && (plan_.masked_tail || (columns && *columns % plan_.nr == 0));
+    c.b.packed = !in_place || rows > kSmallRows ||
+                 work(c.b.value, c.k) * static_cast<unsigned>(row_tiles) > 16;
     c.a.along_k = unit(c.a.value, c.k);
-    c.a.packed = !plain(c.a.value) && work(c.a.value, c.k) * static_cast<unsigned>(std::min<int64_t>(column_tiles, 1000)) > 2;
-    if (!plain(c.a.value) && k_.op(c.a.value) == OST_KIR_OP_LOAD && column_tiles > 1) c.a.packed = true;
+    c.a.packed =
+        !plain(c.a.value) &&
+        work(c.a.value, c.k) * static_cast<unsigned>(std::min<int64_t>(column_tiles, 1000)) > 2;
+    if (!plain(c.a.value) && k_.op(c.a.value) == OST_KIR_OP_LOAD && column_tiles > 1)
+      c.a.packed = true;
   }
 
   const Facts& f_;

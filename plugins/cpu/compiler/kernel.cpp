@@ -14,7 +14,8 @@ namespace {
 Phase nests_phase(std::shared_ptr<std::vector<Nest>> nests) {
   Phase phase;
   for (const Nest& n : *nests) {
-    for (const Statement& s : n.parts) phase.roots.insert(phase.roots.end(), s.stores.begin(), s.stores.end());
+    for (const Statement& s : n.parts)
+      phase.roots.insert(phase.roots.end(), s.stores.begin(), s.stores.end());
   }
   phase.remark = "loop nest";
   phase.tasks = [nests](Eval& ev) {
@@ -38,7 +39,8 @@ Phase nests_phase(std::shared_ptr<std::vector<Nest>> nests) {
 
 Phase carry_phase(std::shared_ptr<std::vector<Statement>> statements, FeatureSet isa) {
   Phase phase;
-  for (const Statement& s : *statements) phase.roots.insert(phase.roots.end(), s.stores.begin(), s.stores.end());
+  for (const Statement& s : *statements)
+    phase.roots.insert(phase.roots.end(), s.stores.begin(), s.stores.end());
   phase.remark = "sequential";
   phase.tasks = [](Eval& ev) { return ev.e.i64(1); };
   phase.emit = [statements, isa](Eval& ev, Value*, Value* lo, Value* hi) {
@@ -61,9 +63,16 @@ class KernelEmitter {
     Value* phase = f->getArg(2);
     Eval ev(e_, facts_, f->getArg(0));
     e_.branch(
-        e_.b.CreateICmpEQ(phase, e_.b.getInt32(OST_CPU_PHASE_PLAN)), [&] { return plan(ev, f->getArg(1)), Values{}; },
-        [&] { return run(ev, f, 0), Values{}; });
+        e_.b.CreateICmpEQ(phase, e_.b.getInt32(OST_CPU_PHASE_PLAN)),
+        [&] { return plan(ev, f->getArg(1)), Values{}; }, [&] { return run(ev, f, 0), Values{}; });
     e_.b.CreateRetVoid();
+  }
+
+  std::string remarks() const {
+    std::string text;
+    for (const Phase& phase : lowering_.phases)
+      text += (text.empty() ? "" : "; then ") + phase.remark;
+    return text;
   }
 
  private:
@@ -74,17 +83,20 @@ class KernelEmitter {
       return Values{};
     };
     if (phase + 1 == lowering_.phases.size()) return static_cast<void>(one());
-    e_.branch(e_.b.CreateICmpEQ(f->getArg(2), e_.b.getInt32(phase)), one, [&] { return run(ev, f, phase + 1), Values{}; });
+    e_.branch(e_.b.CreateICmpEQ(f->getArg(2), e_.b.getInt32(phase)), one,
+              [&] { return run(ev, f, phase + 1), Values{}; });
   }
 
   void put(Value* plan, size_t offset, Value* v) {
-    e_.b.CreateAlignedStore(v, e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), plan, offset), llvm::Align(4));
+    e_.b.CreateAlignedStore(v, e_.b.CreateConstGEP1_64(e_.b.getInt8Ty(), plan, offset),
+                            llvm::Align(4));
   }
 
   void plan(Eval& ev, Value* out) {
     Eval::Scope scope(ev);
     const auto bytes = [&](const std::function<Value*(Eval&)>& f) { return f ? f(ev) : e_.i64(0); };
-    put(out, offsetof(ost_cpu_plan_t, phase_count), e_.b.getInt32(static_cast<uint32_t>(lowering_.phases.size())));
+    put(out, offsetof(ost_cpu_plan_t, phase_count),
+        e_.b.getInt32(static_cast<uint32_t>(lowering_.phases.size())));
     put(out, offsetof(ost_cpu_plan_t, reserved), e_.b.getInt32(0));
     put(out, offsetof(ost_cpu_plan_t, scratch_bytes), bytes(lowering_.scratch_bytes));
     put(out, offsetof(ost_cpu_plan_t, shared_bytes), bytes(lowering_.shared_bytes));
@@ -104,12 +116,14 @@ class KernelEmitter {
 
 }  // namespace
 
-// The first matrix product or attention has phases of its own; all other statements are nests of one phase.
+// The first matrix product or attention has phases of its own; all other statements are nests of
+// one phase.
 Lowering choose_lowering(const Facts& facts, FeatureSet isa) {
   std::vector<Statement> statements = statements_of(facts), others;
   Lowering lowering;
   if (facts.a.axes_of_role(OST_KIR_AXIS_CARRY)) {
-    lowering.phases.push_back(carry_phase(std::make_shared<std::vector<Statement>>(std::move(statements)), isa));
+    lowering.phases.push_back(
+        carry_phase(std::make_shared<std::vector<Statement>>(std::move(statements)), isa));
     return lowering;
   }
   for (Statement& s : statements) {
@@ -137,8 +151,11 @@ Lowering choose_lowering(const Facts& facts, FeatureSet isa) {
   return lowering;
 }
 
-void emit_kernel(llvm::Module& module, const kir::Kernel& kernel, const std::string& name, FeatureSet isa) {
-  KernelEmitter(module, kernel, isa).emit(name);
+std::string emit_kernel(llvm::Module& module, const kir::Kernel& kernel, const std::string& name,
+                        FeatureSet isa) {
+  KernelEmitter emitter(module, kernel, isa);
+  emitter.emit(name);
+  return emitter.remarks();
 }
 
 }  // namespace ost_cpu

@@ -10,6 +10,8 @@
 
 namespace ost_cpu {
 
-void emit_kernel(llvm::Module& module, const kir::Kernel& kernel, const std::string& name, FeatureSet isa);
+// Returns what was chosen, in words, for the compile log.
+std::string emit_kernel(llvm::Module& module, const kir::Kernel& kernel, const std::string& name,
+                        FeatureSet isa);
 
 }  // namespace ost_cpu

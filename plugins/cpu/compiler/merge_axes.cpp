@@ -8,27 +8,28 @@ namespace ost_cpu {
 
 namespace kir = ostinato::kir;
 using kir::Id;
-using kir::kNone;
 using kir::Kernel;
+using kir::kNone;
 using kir::Stride;
 
 namespace {
 
 constexpr size_t kMostAxes = 12;  // more are not worth the search
 
-// Integer arithmetic in which an axis stays a linear term; everything else that uses such a value is a place where the
-// whole term counts.
+// Integer arithmetic in which an axis stays a linear term; everything else that uses such a value
+// is a place where the whole term counts.
 bool is_linear(const Kernel& k, Id v) {
   const uint16_t op = k.op(v);
-  return k.dtype(v) == OST_DTYPE_I64 && (op == OST_KIR_OP_ADD || op == OST_KIR_OP_SUB || op == OST_KIR_OP_MUL);
+  return k.dtype(v) == OST_DTYPE_I64 &&
+         (op == OST_KIR_OP_ADD || op == OST_KIR_OP_SUB || op == OST_KIR_OP_MUL);
 }
 
 // Does the value move by stride * length for `outer` where it moves by stride for `inner`?
 bool fits(const kir::Analysis& a, Id v, Id outer, Id inner, int64_t length) {
   const Stride o = a.stride(v, outer), i = a.stride(v, inner);
   int64_t wanted;
-  return o.kind == Stride::constant && i.kind == Stride::constant && !__builtin_mul_overflow(i.value, length, &wanted) &&
-         o.value == wanted;
+  return o.kind == Stride::constant && i.kind == Stride::constant &&
+         !__builtin_mul_overflow(i.value, length, &wanted) && o.value == wanted;
 }
 
 bool can_merge(const Kernel& k, const kir::Analysis& a, Id outer, Id inner) {
@@ -37,8 +38,11 @@ bool can_merge(const Kernel& k, const kir::Analysis& a, Id outer, Id inner) {
   for (Id v = 0; v < k.size(); ++v) {
     for (const Id s : k.operands(v)) {
       if (!a.depends(s, outer) && !a.depends(s, inner)) continue;
-      if (k.dtype(s) != OST_DTYPE_I64 || (s != outer && s != inner && !is_linear(k, s))) continue;  // judged at its operands
-      if (is_linear(k, v) && a.stride(v, outer).kind == Stride::constant && a.stride(v, inner).kind == Stride::constant) continue;
+      if (k.dtype(s) != OST_DTYPE_I64 || (s != outer && s != inner && !is_linear(k, s)))
+        continue;  // judged at its operands
+      if (is_linear(k, v) && a.stride(v, outer).kind == Stride::constant &&
+          a.stride(v, inner).kind == Stride::constant)
+        continue;
       if (!fits(a, s, outer, inner, *length)) return false;
     }
   }
@@ -51,12 +55,13 @@ std::optional<std::pair<Id, Id>> find_pair(const Kernel& k) {
   const auto parallel = [&](Id axis) { return k[axis].aux == OST_KIR_AXIS_PARALLEL; };
   for (const Id outer : a.axes())
     for (const Id inner : a.axes())
-      if (outer != inner && parallel(outer) && parallel(inner) && can_merge(k, a, outer, inner)) return std::pair(outer, inner);
+      if (outer != inner && parallel(outer) && parallel(inner) && can_merge(k, a, outer, inner))
+        return std::pair(outer, inner);
   return std::nullopt;
 }
 
-// The kernel with `inner` running over both axes and 0 for `outer`. What is made of constants and variables comes first,
-// so that the new extent can.
+// The kernel with `inner` running over both axes and 0 for `outer`. What is made of constants and
+// variables comes first, so that the new extent can.
 Kernel merged(const Kernel& k, Id outer, Id inner) {
   Kernel out;
   out.header = k.header;
@@ -73,7 +78,8 @@ Kernel merged(const Kernel& k, Id outer, Id inner) {
   };
   for (Id v = 0; v < k.size(); ++v) {
     const uint16_t op = k.op(v);
-    early[v] = op == OST_KIR_OP_CONST || op == OST_KIR_OP_VAR || (op >= OST_KIR_OP_NEG && op <= OST_KIR_OP_BITCAST);
+    early[v] = op == OST_KIR_OP_CONST || op == OST_KIR_OP_VAR ||
+               (op >= OST_KIR_OP_NEG && op <= OST_KIR_OP_BITCAST);
     for (const Id s : k.operands(v)) early[v] = early[v] && early[s];
     if (early[v]) copy(v);
   }

@@ -1,4 +1,5 @@
-// Two parallel axes that every index walks as one (i * N + j with j < N) become one axis: longer vectors, fewer loops.
+// Two parallel axes that every index walks as one (i * N + j with j < N) become one axis: longer
+// vectors, fewer loops.
 #pragma once
 
 #include <ostinato/kir.hpp>

@@ -28,7 +28,8 @@ class NestEmitter {
   Value* scratch() {
     if (nest_.stream) return e_.i64(stream_scratch(ev_.f, *nest_.stream));
     if (!nest_.cache) return e_.i64(0);
-    return e_.mul(e_.add(ev_.extent(nest_.vector), e_.i64(64)), e_.i64(kir::size_of(k_.dtype(nest_.cache->kept))));
+    return e_.mul(e_.add(ev_.extent(nest_.vector), e_.i64(64)),
+                  e_.i64(kir::size_of(k_.dtype(nest_.cache->kept))));
   }
 
   void emit(Value* scratch, Value* lo, Value* hi) {
@@ -52,8 +53,10 @@ class NestEmitter {
   }
 
   size_t level_of(const Statement& part) const {
-    const bool innermost = &part == &nest_.parts.back() || part.parallel == nest_.parts.back().parallel;
-    return innermost && nest_.vector != kNone ? nest_.outer.size() + 1 : static_cast<size_t>(std::popcount(part.parallel));
+    const bool innermost =
+        &part == &nest_.parts.back() || part.parallel == nest_.parts.back().parallel;
+    return innermost && nest_.vector != kNone ? nest_.outer.size() + 1
+                                              : static_cast<size_t>(std::popcount(part.parallel));
   }
 
   // Operands of the stores that happen at this level or further in.
@@ -129,7 +132,8 @@ class NestEmitter {
       hi = e_.min(e_.add(lo, e_.i64(nest_.chunk)), hi);
     }
     if (nest_.stream && scratch_) {
-      return emit_stream(ev_, *nest_.stream, {nest_.vector, nest_.width, nest_.masked_tail, scratch_, lo, hi},
+      return emit_stream(ev_, *nest_.stream,
+                         {nest_.vector, nest_.width, nest_.masked_tail, scratch_, lo, hi},
                          [&] { stores_at(nest_.outer.size() + 1); });
     }
     Value* rest = e_.b.CreateAnd(e_.b.CreateSub(hi, lo), e_.i64(nest_.width - 1));
@@ -138,7 +142,8 @@ class NestEmitter {
     Value* main_end = e_.b.CreateSub(hi, rest);
     e_.loop(lo, main_end, nest_.width, [&](Value* at) { vector_body(at, nullptr); });
     if (nest_.masked_tail) {
-      e_.when(e_.b.CreateICmpSGT(rest, e_.i64(0)), [&] { vector_body(main_end, e_.prefix_mask(rest, nest_.width)); });
+      e_.when(e_.b.CreateICmpSGT(rest, e_.i64(0)),
+              [&] { vector_body(main_end, e_.prefix_mask(rest, nest_.width)); });
       return;
     }
     if (const auto* none = llvm::dyn_cast<llvm::ConstantInt>(rest); none && none->isZero()) return;
@@ -154,7 +159,8 @@ class NestEmitter {
     if (!nest_.cache || !scratch_) return;
     llvm::Type* t = e_.type(k_.dtype(nest_.cache->reused));
     const llvm::Align align = Emit::align_of(k_.dtype(nest_.cache->reused));
-    ev_.set(nest_.cache->reused, {e_.b.CreateAlignedLoad(Emit::widen(t, width), e_.at(t, scratch_, at), align)});
+    ev_.set(nest_.cache->reused,
+            {e_.b.CreateAlignedLoad(Emit::widen(t, width), e_.at(t, scratch_, at), align)});
   }
 
   void vector_body(Value* at, Value* mask) {

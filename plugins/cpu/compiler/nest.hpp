@@ -1,7 +1,9 @@
-// The general lowering: a loop nest for a set of stores. The plan is made without LLVM; emission follows it.
+// The general lowering: a loop nest for a set of stores. The plan is made without LLVM; emission
+// follows it.
 //
-// The first `prefix` outer axes (and chunks of the vector axis, if chunked) are the tasks; the other outer axes are
-// loops inside of a task; innermost is the vector axis. Stores over fewer axes happen at the level where theirs end.
+// The first `prefix` outer axes (and chunks of the vector axis, if chunked) are the tasks; the
+// other outer axes are loops inside of a task; innermost is the vector axis. Stores over fewer axes
+// happen at the level where theirs end.
 #pragma once
 
 #include <vector>
@@ -14,7 +16,8 @@
 
 namespace ost_cpu {
 
-// Stores over the same axes; at each point all operands are computed, then the stores happen in order.
+// Stores over the same axes; at each point all operands are computed, then the stores happen in
+// order.
 struct Statement {
   kir::AxisSet parallel = 0;
   kir::AxisSet carry = 0;
@@ -27,7 +30,7 @@ struct Nest {
   Id vector = kNone;
   unsigned width = 1;
   unsigned prefix = 0;
-  int64_t chunk = 0;      // of the vector axis, per task; 0: all of it
+  int64_t chunk = 0;         // of the vector axis, per task; 0: all of it
   bool masked_tail = false;  // else the last few points of the vector axis are a scalar loop
   std::optional<RowCache> cache;
   std::optional<Stream> stream;  // what runs along the vector axis

@@ -1,4 +1,5 @@
-// Choosing the loops of a nest: which axis becomes the lanes, in which order the others run, what is a task.
+// Choosing the loops of a nest: which axis becomes the lanes, in which order the others run, what
+// is a task.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -17,14 +18,20 @@ constexpr int64_t kPointwiseChunk = 8192;
 class Planner {
  public:
   Planner(const Facts& facts, FeatureSet isa, std::vector<Statement> parts)
-      : f_(facts), a_(facts.a), k_(facts.k), avx512_(has(isa, "avx512bw") && has(isa, "avx512vl")), avx_(has(isa, "avx2")) {
+      : f_(facts),
+        a_(facts.a),
+        k_(facts.k),
+        avx512_(has(isa, "avx512bw") && has(isa, "avx512vl")),
+        avx_(has(isa, "avx2")) {
     nest_.parts = std::move(parts);
-    std::stable_sort(nest_.parts.begin(), nest_.parts.end(), [](const Statement& x, const Statement& y) {
-      return std::popcount(x.parallel) < std::popcount(y.parallel);
-    });
+    std::stable_sort(nest_.parts.begin(), nest_.parts.end(),
+                     [](const Statement& x, const Statement& y) {
+                       return std::popcount(x.parallel) < std::popcount(y.parallel);
+                     });
     domain_ = nest_.parts.back().parallel;
     std::vector<Id> roots;
-    for (const Statement& s : nest_.parts) roots.insert(roots.end(), s.stores.begin(), s.stores.end());
+    for (const Statement& s : nest_.parts)
+      roots.insert(roots.end(), s.stores.begin(), s.stores.end());
     needed_ = f_.closure(roots);
     for (const Id v : needed_)
       if (kir::is_reduction(k_.op(v))) reductions_.push_back(v);
@@ -38,7 +45,8 @@ class Planner {
     if (nest_.vector == kNone) return std::move(nest_);
     nest_.cache = find_row_cache(f_, nest_.vector, needed_);
     if (nest_.chunk) nest_.stream = find_stream(f_, nest_.vector, needed_);
-    if (nest_.stream) nest_.chunk = a_.max_extent(nest_.vector) <= 2048 ? Stream::kColumns / 2 : Stream::kColumns;
+    if (nest_.stream)
+      nest_.chunk = a_.max_extent(nest_.vector) <= 2048 ? Stream::kColumns / 2 : Stream::kColumns;
     return std::move(nest_);
   }
 
@@ -59,7 +67,8 @@ class Planner {
 
   bool in_smaller_part(Id axis) const {
     for (size_t i = 0; i + 1 < nest_.parts.size(); ++i)
-      if (nest_.parts[i].parallel != domain_ && (nest_.parts[i].parallel & a_.bit(axis))) return true;
+      if (nest_.parts[i].parallel != domain_ && (nest_.parts[i].parallel & a_.bit(axis)))
+        return true;
     return false;
   }
 
@@ -68,8 +77,11 @@ class Planner {
       if (!f_.depends(r, axis)) {
         continue;
       }
-      if (k_.op(r) == OST_KIR_OP_ATTN && (f_.depends(k_.src(r, 0), axis) || f_.depends(k_.src(r, 1), axis))) return false;
-      // A reduction that can use lanes of its own and reads contiguously along its own axis, but not along this one.
+      if (k_.op(r) == OST_KIR_OP_ATTN &&
+          (f_.depends(k_.src(r, 0), axis) || f_.depends(k_.src(r, 1), axis)))
+        return false;
+      // A reduction that can use lanes of its own and reads contiguously along its own axis, but
+      // not along this one.
       if (runs_across(r) && unit_loads(r, k_.reduced_axis(r)) > unit_loads(r, axis)) return false;
     }
     return true;
@@ -118,7 +130,8 @@ class Planner {
       for (const Id r : reductions_)
         if (!is_vector_level(r) && f_.depends(r, axis)) ++key.shared;
       const Stride s = a_.stride(k_.src(nest_.parts.back().stores.front(), 1), axis);
-      key.stride = s.kind == Stride::constant ? std::abs(s.value) : std::numeric_limits<int64_t>::max();
+      key.stride =
+          s.kind == Stride::constant ? std::abs(s.value) : std::numeric_limits<int64_t>::max();
       keys.push_back(key);
     }
     std::stable_sort(keys.begin(), keys.end(), [](const Key& x, const Key& y) {
@@ -156,8 +169,8 @@ class Planner {
   }
 
   // --- width
-  // Enough bytes for two or so registers per value, so that independent work hides latency; four where a reduction runs
-  // along the lanes.
+  // Enough bytes for two or so registers per value, so that independent work hides latency; four
+  // where a reduction runs along the lanes.
   void choose_width() {
     if (nest_.vector == kNone) return;
     unsigned widest = 1;
@@ -166,8 +179,10 @@ class Planner {
       const uint16_t op = k_.op(v);
       if (!f_.depends(v, nest_.vector) || op == OST_KIR_OP_AXIS) continue;
       if (k_.dtype(v) != OST_DTYPE_I64) widest = std::max(widest, kir::size_of(k_.dtype(v)));
-      if ((op == OST_KIR_OP_LOAD || op == OST_KIR_OP_STORE) && kir::size_of(k_.dtype(v)) < 4) narrow_memory = true;
-      if (op == OST_KIR_OP_LOAD && !a_.stride(k_.src(v, 1), nest_.vector).is(1)) narrow_memory = true;
+      if ((op == OST_KIR_OP_LOAD || op == OST_KIR_OP_STORE) && kir::size_of(k_.dtype(v)) < 4)
+        narrow_memory = true;
+      if (op == OST_KIR_OP_LOAD && !a_.stride(k_.src(v, 1), nest_.vector).is(1))
+        narrow_memory = true;
       if (kir::is_reduction(op)) along = true;
     }
     const unsigned bytes = avx512_ ? (along ? 256 : 128) : avx_ ? (along ? 128 : 64) : 64;
@@ -201,12 +216,15 @@ std::vector<Statement> statements_of(const Facts& f) {
   std::vector<Statement> all;
   for (const Id s : f.a.stores()) {
     const AxisSet axes = f.a.deps(s), carry = axes & carry_axes;
-    // Inside of carry loops only neighbours may be gathered: later ones see what earlier ones stored.
+    // Inside of carry loops only neighbours may be gathered: later ones see what earlier ones
+    // stored.
     const auto same = [&](const Statement& t) { return (t.parallel | t.carry) == axes; };
     const auto it = carry ? (!all.empty() && same(all.back()) ? all.end() - 1 : all.end())
                           : std::find_if(all.begin(), all.end(), same);
-    if (it != all.end()) it->stores.push_back(s);
-    else all.push_back({axes & ~carry_axes, carry, {s}});
+    if (it != all.end())
+      it->stores.push_back(s);
+    else
+      all.push_back({axes & ~carry_axes, carry, {s}});
   }
   return all;
 }
@@ -220,26 +238,30 @@ namespace {
 bool share_reduction(const Facts& f, const Statement& x, const Statement& y) {
   const auto of_y = f.closure(y.stores);
   for (const Id v : f.closure(x.stores))
-    if (kir::is_reduction(f.k.op(v)) && std::binary_search(of_y.begin(), of_y.end(), v)) return true;
+    if (kir::is_reduction(f.k.op(v)) && std::binary_search(of_y.begin(), of_y.end(), v))
+      return true;
   return false;
 }
 
 }  // namespace
 
-// Largest statements first; a smaller one joins a nest whose axes contain its own if they share a reduction and the
-// parts of the nest stay a chain.
+// Largest statements first; a smaller one joins a nest whose axes contain its own if they share a
+// reduction and the parts of the nest stay a chain.
 std::vector<Nest> plan_nests(const Facts& f, FeatureSet isa, std::vector<Statement> statements) {
-  std::stable_sort(statements.begin(), statements.end(), [](const Statement& x, const Statement& y) {
-    return std::popcount(x.parallel) > std::popcount(y.parallel);
-  });
+  std::stable_sort(statements.begin(), statements.end(),
+                   [](const Statement& x, const Statement& y) {
+                     return std::popcount(x.parallel) > std::popcount(y.parallel);
+                   });
   std::vector<std::vector<Statement>> groups;
   for (Statement& s : statements) {
     const auto fits = [&](const std::vector<Statement>& group) {
       return (s.parallel & ~group.back().parallel) == 0 && share_reduction(f, s, group.front());
     };
     const auto it = std::find_if(groups.begin(), groups.end(), fits);
-    if (it != groups.end()) it->push_back(std::move(s));
-    else groups.push_back({std::move(s)});
+    if (it != groups.end())
+      it->push_back(std::move(s));
+    else
+      groups.push_back({std::move(s)});
   }
   std::vector<Nest> nests;
   for (auto& group : groups) nests.push_back(plan_nest(f, isa, std::move(group)));

@@ -12,7 +12,9 @@ namespace {
 Value* real(Value* like, double v) { return llvm::ConstantFP::get(like->getType(), v); }
 Value* whole(llvm::Type* t, uint64_t v) { return llvm::ConstantInt::get(t, v); }
 Value* fabs(Emit& e, Value* x) { return e.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
-Value* copysign(Emit& e, Value* x, Value* s) { return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, s); }
+Value* copysign(Emit& e, Value* x, Value* s) {
+  return e.b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, s);
+}
 
 Value* rint(Emit& e, Value* x) {
   const double magic = x->getType()->getScalarType()->isFloatTy() ? 0x1p23 : 0x1p52;
@@ -26,7 +28,8 @@ Value* floor(Emit& e, Value* x) {
   return e.b.CreateSelect(e.b.CreateFCmpOGT(r, x), e.b.CreateFSub(r, real(x, 1)), r);
 }
 
-// Exact product in f64, exact error of the sum, the sum rounded to odd; the last rounding is then the only one.
+// Exact product in f64, exact error of the sum, the sum rounded to odd; the last rounding is then
+// the only one.
 Value* fma_f32_body(Emit& e, Value* x, Value* y, Value* z) {
   llvm::Type* wide = e.like(e.b.getDoubleTy(), x);
   llvm::Type* bits = e.like(e.b.getInt64Ty(), x);
@@ -114,7 +117,8 @@ class FmaF64 {
     Value* top = b_.CreateSub(c64(127), b_.CreateTrunc(zeros, i64_));
     Value* E = b_.CreateAdd(top, exponent);  // of the leading bit
     Value* subnormal = b_.CreateICmpSLT(E, c64(-1022));
-    Value* keep = b_.CreateSelect(subnormal, b_.CreateAdd(E, c64(1075)), c64(53));  // bits of the result
+    Value* keep =
+        b_.CreateSelect(subnormal, b_.CreateAdd(E, c64(1075)), c64(53));  // bits of the result
     Value* drop = b_.CreateSub(b_.CreateAdd(top, c64(1)), keep);
     // Two more bits than the result, the last one sticky.
     Value* m = b_.CreateShl(magnitude, wide(e_.max(b_.CreateSub(c64(2), drop), c64(0))));
@@ -132,16 +136,19 @@ class FmaF64 {
 
   Value* body(Value* x, Value* y, Value* z) {
     const auto finite = [&](Value* v) {
-      return b_.CreateFCmpOLT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), llvm::ConstantFP::getInfinity(v->getType()));
+      return b_.CreateFCmpOLT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v),
+                              llvm::ConstantFP::getInfinity(v->getType()));
     };
     const auto nonzero = [&](Value* v) { return b_.CreateFCmpUNE(v, Emit::zero(v->getType())); };
-    Value* xy_ordinary = b_.CreateAnd(b_.CreateAnd(finite(x), finite(y)), b_.CreateAnd(nonzero(x), nonzero(y)));
+    Value* xy_ordinary =
+        b_.CreateAnd(b_.CreateAnd(finite(x), finite(y)), b_.CreateAnd(nonzero(x), nonzero(y)));
     Value* product = b_.CreateFMul(x, y);
     const Number a = split(x), m = split(y), c = split(z);
     Value* p = b_.CreateMul(wide(a.mantissa), wide(m.mantissa));
     Value* pe = b_.CreateAdd(a.exponent, m.exponent);
     Value* sign = b_.CreateXor(a.sign, m.sign);
-    // Align: z moves up by at most 73 bits (no bit is lost), the rest of the distance the product moves down.
+    // Align: z moves up by at most 73 bits (no bit is lost), the rest of the distance the product
+    // moves down.
     Value* d = b_.CreateSub(c.exponent, pe);
     Value* up = e_.min(e_.max(d, c64(0)), c64(73));
     Value* zs = b_.CreateShl(wide(c.mantissa), wide(up));
@@ -156,8 +163,9 @@ class FmaF64 {
     sign = b_.CreateSelect(negative, c.sign, sign);
     Value* cancelled = b_.CreateICmpEQ(sum, Emit::zero(i128_));
     Value* r = round(b_.CreateSelect(cancelled, wide(c64(1)), sum), exponent, sign);
-    r = b_.CreateSelect(cancelled, b_.CreateFAdd(product, z), r);  // an exact 0: the sign that the sum has
-    r = b_.CreateSelect(nonzero(z), r, product);                   // +-0 must not change the sign of an underflow
+    r = b_.CreateSelect(cancelled, b_.CreateFAdd(product, z),
+                        r);                       // an exact 0: the sign that the sum has
+    r = b_.CreateSelect(nonzero(z), r, product);  // +-0 must not change the sign of an underflow
     r = b_.CreateSelect(finite(z), r, z);
     return b_.CreateSelect(xy_ordinary, r, b_.CreateFAdd(product, z));
   }
@@ -182,10 +190,14 @@ Value* fma_f64(Emit& e, Value* x, Value* y, Value* z) {
 
 Value* soft_round(Emit& e, uint16_t op, Value* x) {
   switch (op) {
-    case OST_KIR_OP_FLOOR: return floor(e, x);
-    case OST_KIR_OP_CEIL: return e.b.CreateFNeg(floor(e, e.b.CreateFNeg(x)));
-    case OST_KIR_OP_TRUNC: return copysign(e, floor(e, fabs(e, x)), x);
-    default: return rint(e, x);
+    case OST_KIR_OP_FLOOR:
+      return floor(e, x);
+    case OST_KIR_OP_CEIL:
+      return e.b.CreateFNeg(floor(e, e.b.CreateFNeg(x)));
+    case OST_KIR_OP_TRUNC:
+      return copysign(e, floor(e, fabs(e, x)), x);
+    default:
+      return rint(e, x);
   }
 }
 
@@ -193,7 +205,8 @@ Value* soft_fma(Emit& e, Value* x, Value* y, Value* z) {
   return x->getType()->getScalarType()->isFloatTy() ? fma_f32(e, x, y, z) : fma_f64(e, x, y, z);
 }
 
-// After F. Giesen's conversions: the exponent is rebased by an addition, subnormals by a floating-point subtraction.
+// After F. Giesen's conversions: the exponent is rebased by an addition, subnormals by a
+// floating-point subtraction.
 Value* soft_f16_to_f32(Emit& e, Value* h) {
   llvm::Type* t = e.i32_like(h);
   llvm::Type* f = e.like(e.b.getFloatTy(), h);
@@ -202,7 +215,8 @@ Value* soft_f16_to_f32(Emit& e, Value* h) {
   Value* exponent = e.b.CreateAnd(x, whole(t, 0x7c00 << 13));
   x = e.b.CreateAdd(x, whole(t, 112u << 23));
   Value* special = e.b.CreateAdd(x, whole(t, 112u << 23));
-  Value* sub = e.b.CreateFSub(e.b.CreateBitCast(e.b.CreateAdd(x, whole(t, 1u << 23)), f), llvm::ConstantFP::get(f, 0x1p-14));
+  Value* sub = e.b.CreateFSub(e.b.CreateBitCast(e.b.CreateAdd(x, whole(t, 1u << 23)), f),
+                              llvm::ConstantFP::get(f, 0x1p-14));
   x = e.b.CreateSelect(e.b.CreateICmpEQ(exponent, whole(t, 0x7c00 << 13)), special, x);
   x = e.b.CreateSelect(e.b.CreateICmpEQ(exponent, Emit::zero(t)), e.b.CreateBitCast(sub, t), x);
   Value* sign = e.b.CreateShl(e.b.CreateAnd(u, whole(t, 0x8000)), whole(t, 16));
@@ -212,14 +226,18 @@ Value* soft_f16_to_f32(Emit& e, Value* h) {
 Value* soft_f32_to_f16(Emit& e, Value* x) {
   llvm::Type* t = e.i32_like(x);
   llvm::Type* f = x->getType();
-  constexpr uint32_t kInfinity = 255u << 23, kTooLarge = (127u + 16) << 23, kMagic = (127u - 15 + 23 - 10 + 1) << 23;
+  constexpr uint32_t kInfinity = 255u << 23, kTooLarge = (127u + 16) << 23,
+                     kMagic = (127u - 15 + 23 - 10 + 1) << 23;
   Value* bits = e.b.CreateBitCast(x, t);
   Value* u = e.b.CreateAnd(bits, whole(t, 0x7fffffff));
-  Value* large = e.b.CreateSelect(e.b.CreateICmpUGT(u, whole(t, kInfinity)), whole(t, 0x7e00), whole(t, 0x7c00));
-  Value* sub = e.b.CreateFAdd(e.b.CreateBitCast(u, f), llvm::ConstantFP::get(f, std::bit_cast<float>(kMagic)));
+  Value* large = e.b.CreateSelect(e.b.CreateICmpUGT(u, whole(t, kInfinity)), whole(t, 0x7e00),
+                                  whole(t, 0x7c00));
+  Value* sub = e.b.CreateFAdd(e.b.CreateBitCast(u, f),
+                              llvm::ConstantFP::get(f, std::bit_cast<float>(kMagic)));
   sub = e.b.CreateSub(e.b.CreateBitCast(sub, t), whole(t, kMagic));
   Value* odd = e.b.CreateAnd(e.b.CreateLShr(u, whole(t, 13)), whole(t, 1));
-  Value* normal = e.b.CreateAdd(u, llvm::ConstantInt::get(t, static_cast<uint32_t>(((15u - 127u) << 23) + 0xfff)));
+  Value* normal = e.b.CreateAdd(
+      u, llvm::ConstantInt::get(t, static_cast<uint32_t>(((15u - 127u) << 23) + 0xfff)));
   normal = e.b.CreateLShr(e.b.CreateAdd(normal, odd), whole(t, 13));
   Value* r = e.b.CreateSelect(e.b.CreateICmpULT(u, whole(t, 113u << 23)), sub, normal);
   r = e.b.CreateSelect(e.b.CreateICmpUGE(u, whole(t, kTooLarge)), large, r);

@@ -1,4 +1,5 @@
-// A kernel as phases: each a number of independent tasks. The strategies (nests, matrix products) make them.
+// A kernel as phases: each a number of independent tasks. The strategies (nests, matrix products)
+// make them.
 #pragma once
 
 #include <functional>

@@ -11,13 +11,14 @@ using kir::kNone;
 
 namespace {
 
-constexpr unsigned kWorthKeeping = 8;      // operations saved for each element
+constexpr unsigned kWorthKeeping = 8;     // operations saved for each element
 constexpr int64_t kLongestRow = 1 << 16;  // elements of scratch memory
 constexpr size_t kMostRecords = 10000;    // the comparison recurses
 
 class Finder {
  public:
-  Finder(const Facts& f, Id vector, const std::vector<Id>& needed) : f_(f), k_(f.k), vector_(vector), needed_(needed) {}
+  Finder(const Facts& f, Id vector, const std::vector<Id>& needed)
+      : f_(f), k_(f.k), vector_(vector), needed_(needed) {}
 
   std::optional<RowCache> run() {
     RowCache best;
@@ -30,7 +31,8 @@ class Finder {
         if (!f_.depends(kept, axis_) || !keepable(kept)) continue;
         for (const Id reused : needed_) {
           if (!f_.depends(reused, vector_) || !keepable(reused) || !same(kept, reused)) continue;
-          if (const unsigned cost = work(reused); cost > best_cost) best = {kept, reused}, best_cost = cost;
+          if (const unsigned cost = work(reused); cost > best_cost)
+            best = {kept, reused}, best_cost = cost;
         }
       }
     }
@@ -38,18 +40,21 @@ class Finder {
   }
 
  private:
-  // Over an axis as long as the vector axis, its result the same for the whole row, and its elements made once.
+  // Over an axis as long as the vector axis, its result the same for the whole row, and its
+  // elements made once.
   bool is_row_reduction(Id r) const {
-    if (!kir::is_reduction(k_.op(r)) || k_.op(r) == OST_KIR_OP_ATTN || f_.owner[r] != kNone) return false;
-    if (f_.depends(r, vector_) || (f_.a.deps(r) & f_.a.axes_of_role(OST_KIR_AXIS_REDUCE))) return false;
+    if (!kir::is_reduction(k_.op(r)) || k_.op(r) == OST_KIR_OP_ATTN || f_.owner[r] != kNone)
+      return false;
+    if (f_.depends(r, vector_) || (f_.a.deps(r) & f_.a.axes_of_role(OST_KIR_AXIS_REDUCE)))
+      return false;
     const Id axis = k_.reduced_axis(r);
     return k_.src(axis, 0) == k_.src(vector_, 0) && f_.a.max_extent(axis) <= kLongestRow;
   }
 
   bool keepable(Id v) const {
     const uint16_t op = k_.op(v);
-    return f_.owner[v] == kNone && k_.dtype(v) != OST_DTYPE_BOOL && k_.dtype(v) != OST_DTYPE_I64 && op >= OST_KIR_OP_NEG &&
-           op <= OST_KIR_OP_BITCAST;
+    return f_.owner[v] == kNone && k_.dtype(v) != OST_DTYPE_BOOL && k_.dtype(v) != OST_DTYPE_I64 &&
+           op >= OST_KIR_OP_NEG && op <= OST_KIR_OP_BITCAST;
   }
 
   // Equal expressions, with axis_ in x where y has vector_.
@@ -62,7 +67,8 @@ class Finder {
   bool compare(Id x, Id y) {
     if (x == axis_) return y == vector_;
     const auto &a = k_[x], &b = k_[y];
-    if (a.op != b.op || a.dtype != b.dtype || a.aux != b.aux || a.imm != b.imm || a.nsrc != b.nsrc) return false;
+    if (a.op != b.op || a.dtype != b.dtype || a.aux != b.aux || a.imm != b.imm || a.nsrc != b.nsrc)
+      return false;
     if (a.op == OST_KIR_OP_AXIS || kir::is_reduction(a.op) || f_.rereads[x]) return false;
     for (unsigned i = 0; i < a.nsrc; ++i)
       if (!same(a.src[i], b.src[i])) return false;
@@ -73,7 +79,8 @@ class Finder {
   unsigned work(Id v) const {
     unsigned cost = 0;
     for (const Id s : f_.closure({v}))
-      if (f_.depends(s, vector_) && f_.owner[s] == kNone && k_.dtype(s) != OST_DTYPE_I64) cost += op_cost(k_.op(s));
+      if (f_.depends(s, vector_) && f_.owner[s] == kNone && k_.dtype(s) != OST_DTYPE_I64)
+        cost += op_cost(k_.op(s));
     return cost;
   }
 
@@ -86,7 +93,8 @@ class Finder {
 
 }  // namespace
 
-std::optional<RowCache> find_row_cache(const Facts& facts, Id vector, const std::vector<Id>& needed) {
+std::optional<RowCache> find_row_cache(const Facts& facts, Id vector,
+                                       const std::vector<Id>& needed) {
   return Finder(facts, vector, needed).run();
 }
 

@@ -15,7 +15,12 @@ constexpr double kWorthBytes = 1 << 18;  // smaller matrices stay in the cache w
 class StreamEmitter {
  public:
   StreamEmitter(Eval& eval, const Stream& stream, const StreamLoop& loop)
-      : ev_(eval), e_(eval.e), f_(eval.f), acc_(eval, stream.axis, stream.group), axis_(stream.axis), l_(loop) {
+      : ev_(eval),
+        e_(eval.e),
+        f_(eval.f),
+        acc_(eval, stream.axis, stream.group),
+        axis_(stream.axis),
+        l_(loop) {
     const Values one = acc_.initial(1);
     int64_t at = 0;
     for (Value* v : one) {
@@ -24,7 +29,8 @@ class StreamEmitter {
       at += Stream::kColumns * 8;
     }
     totals_ = at;
-    in_blocks_ = f_.order(stream.group[0]) == OST_KIR_ORDER_BLK256 && f_.a.max_extent(axis_) > kBlock;
+    in_blocks_ =
+        f_.order(stream.group[0]) == OST_KIR_ORDER_BLK256 && f_.a.max_extent(axis_) > kBlock;
   }
 
   void emit(const std::function<void()>& finish) {
@@ -34,7 +40,9 @@ class StreamEmitter {
       // At least one block, so that the totals are set if there are no rows.
       e_.loop(e_.i64(0), e_.max(n, e_.i64(1)), kBlock, [&](Value* at) {
         rows(at, e_.min(e_.add(at, e_.i64(kBlock)), n));
-        columns([&](Value* j, unsigned width, Value* mask) { add_block(j, width, mask, e_.b.CreateICmpEQ(at, e_.i64(0))); });
+        columns([&](Value* j, unsigned width, Value* mask) {
+          add_block(j, width, mask, e_.b.CreateICmpEQ(at, e_.i64(0)));
+        });
       });
     } else {
       rows(e_.i64(0), n);
@@ -60,15 +68,18 @@ class StreamEmitter {
     Value* main_end = e_.b.CreateSub(l_.hi, rest);
     e_.loop(l_.lo, main_end, l_.width, [&](Value* j) { body(j, l_.width, nullptr); });
     if (l_.masked_tail) {
-      e_.when(e_.b.CreateICmpSGT(rest, e_.i64(0)), [&] { body(main_end, l_.width, e_.prefix_mask(rest, l_.width)); });
+      e_.when(e_.b.CreateICmpSGT(rest, e_.i64(0)),
+              [&] { body(main_end, l_.width, e_.prefix_mask(rest, l_.width)); });
     } else {
       e_.loop(main_end, l_.hi, 1, [&](Value* j) { body(j, 1, nullptr); });
     }
   }
 
   void bind(Value* j, unsigned width, Value* mask) {
-    if (width > 1) ev_.bind_lanes(l_.vector, j, width, mask);
-    else ev_.bind(l_.vector, j);
+    if (width > 1)
+      ev_.bind_lanes(l_.vector, j, width, mask);
+    else
+      ev_.bind(l_.vector, j);
   }
 
   Value* slot(size_t i, Value* j, int64_t offset) {
@@ -79,12 +90,14 @@ class StreamEmitter {
   Values load(Value* j, unsigned width, int64_t offset) {
     Values v;
     for (size_t i = 0; i < types_.size(); ++i)
-      v.push_back(e_.b.CreateAlignedLoad(Emit::widen(types_[i], width), slot(i, j, offset), align(i)));
+      v.push_back(
+          e_.b.CreateAlignedLoad(Emit::widen(types_[i], width), slot(i, j, offset), align(i)));
     return v;
   }
   // Masked lanes are stored too: the arrays have room for them.
   void store(const Values& v, Value* j, int64_t offset) {
-    for (size_t i = 0; i < v.size(); ++i) e_.b.CreateAlignedStore(v[i], slot(i, j, offset), align(i));
+    for (size_t i = 0; i < v.size(); ++i)
+      e_.b.CreateAlignedStore(v[i], slot(i, j, offset), align(i));
   }
 
   // A chain over the rows [lo, hi), from the identity.
@@ -96,11 +109,12 @@ class StreamEmitter {
         Eval::Scope scope(ev_);
         bind(j, width, mask);
         ev_.prepare(acc_.operands());
-        const Values r = e_.loop(first, end, 1, load(j, width, 0), [&](Value* at, const Values& current) {
-          Eval::Scope row(ev_);
-          ev_.bind(axis_, at);
-          return acc_.step(current, width, nullptr);
-        });
+        const Values r =
+            e_.loop(first, end, 1, load(j, width, 0), [&](Value* at, const Values& current) {
+              Eval::Scope row(ev_);
+              ev_.bind(axis_, at);
+              return acc_.step(current, width, nullptr);
+            });
         store(r, j, 0);
       });
     });
@@ -109,7 +123,8 @@ class StreamEmitter {
   void add_block(Value* j, unsigned width, Value*, Value* first) {
     const Values s = load(j, width, 0), total = load(j, width, totals_);
     Values next;
-    for (size_t i = 0; i < s.size(); ++i) next.push_back(e_.b.CreateSelect(first, s[i], acc_.merge(acc_.group()[i], total[i], s[i])));
+    for (size_t i = 0; i < s.size(); ++i)
+      next.push_back(e_.b.CreateSelect(first, s[i], acc_.merge(acc_.group()[i], total[i], s[i])));
     store(next, j, totals_);
   }
 
@@ -132,9 +147,12 @@ std::optional<Stream> find_stream(const Facts& f, Id vector, const std::vector<I
   Stream s;
   for (const Id v : needed) {
     if (!kir::is_reduction(k.op(v))) continue;
-    const bool plain = k.op(v) != OST_KIR_OP_ATTN && k.dtype(k.src(v, 0)) != OST_DTYPE_BOOL && f.owner[v] == kNone &&
-                       f.depends(v, vector) && f.order(v) != OST_KIR_ORDER_TREE;
-    if (!plain || (s.axis != kNone && (k.reduced_axis(v) != s.axis || f.order(v) != f.order(s.group[0])))) return std::nullopt;
+    const bool plain = k.op(v) != OST_KIR_OP_ATTN && k.dtype(k.src(v, 0)) != OST_DTYPE_BOOL &&
+                       f.owner[v] == kNone && f.depends(v, vector) &&
+                       f.order(v) != OST_KIR_ORDER_TREE;
+    if (!plain ||
+        (s.axis != kNone && (k.reduced_axis(v) != s.axis || f.order(v) != f.order(s.group[0]))))
+      return std::nullopt;
     s.axis = k.reduced_axis(v);
     s.group.push_back(v);
   }
@@ -147,9 +165,11 @@ std::optional<Stream> find_stream(const Facts& f, Id vector, const std::vector<I
   for (const Id v : f.closure(s.group)) {
     if (k.op(v) != OST_KIR_OP_LOAD || !f.depends(v, s.axis) || !f.depends(v, vector)) continue;
     if (!f.a.stride(k.src(v, 1), vector).is(1)) return std::nullopt;
-    bytes += static_cast<double>(f.a.max_extent(s.axis)) * static_cast<double>(f.a.max_extent(vector)) * kir::size_of(k.dtype(v));
+    bytes += static_cast<double>(f.a.max_extent(s.axis)) *
+             static_cast<double>(f.a.max_extent(vector)) * kir::size_of(k.dtype(v));
   }
-  return bytes >= kWorthBytes && f.a.max_extent(s.axis) >= 2 * kRows ? std::optional(s) : std::nullopt;
+  return bytes >= kWorthBytes && f.a.max_extent(s.axis) >= 2 * kRows ? std::optional(s)
+                                                                     : std::nullopt;
 }
 
 int64_t stream_scratch(const Facts& f, const Stream& stream) {
@@ -158,7 +178,8 @@ int64_t stream_scratch(const Facts& f, const Stream& stream) {
   return 2 * accumulators * Stream::kColumns * 8 + 64 * 8;
 }
 
-void emit_stream(Eval& eval, const Stream& stream, const StreamLoop& loop, const std::function<void()>& finish) {
+void emit_stream(Eval& eval, const Stream& stream, const StreamLoop& loop,
+                 const std::function<void()>& finish) {
   StreamEmitter(eval, stream, loop).emit(finish);
 }
 

@@ -21,13 +21,17 @@ struct Product {
 void check_product(Shape s, const Product& p) {
   Case c(static_cast<uint64_t>(s.m * 1000003 + s.n * 1009 + s.k));
   const bool real = is_float(p.storage);
-  const auto input = [&](int64_t n) { return real ? c.smooth_input(p.storage, n) : c.input(p.storage, n); };
-  const Value a = input(p.batch * s.m * s.k), b = input(p.batch * s.k * s.n), bias = c.smooth_input(DType::f32, s.n),
-              out = c.output(p.type, p.batch * s.m * s.n);
+  const auto input = [&](int64_t n) {
+    return real ? c.smooth_input(p.storage, n) : c.input(p.storage, n);
+  };
+  const Value a = input(p.batch * s.m * s.k), b = input(p.batch * s.k * s.n),
+              bias = c.smooth_input(DType::f32, s.n), out = c.output(p.type, p.batch * s.m * s.n);
   const Value z = c.axis(p.batch), i = c.axis(s.m), j = c.axis(s.n), k = c.axis(s.k, Role::reduce);
   Builder& t = c.b;
-  const auto load = [&](Value from, Value batch_stride, Value x, int64_t stride, Value y, bool transposed, int64_t other) {
-    const Value inner = transposed ? t.add(t.mul(y, t.i64(other)), x) : t.add(t.mul(x, t.i64(stride)), y);
+  const auto load = [&](Value from, Value batch_stride, Value x, int64_t stride, Value y,
+                        bool transposed, int64_t other) {
+    const Value inner =
+        transposed ? t.add(t.mul(y, t.i64(other)), x) : t.add(t.mul(x, t.i64(stride)), y);
     return t.cast(p.type, t.load(from, t.add(t.mul(z, batch_stride), inner)));
   };
   Value x = load(a, t.i64(s.m * s.k), i, s.k, k, p.transpose_a, s.m);
@@ -42,8 +46,9 @@ void check_product(Shape s, const Product& p) {
   c.check();
 }
 
-const std::vector<Shape> kShapes = {{1, 1, 1},   {1, 64, 100}, {17, 1, 33},  {5, 7, 0},    {6, 64, 256},  {7, 65, 257},
-                                    {13, 63, 40}, {64, 10, 257}, {33, 130, 19}, {12, 200, 515}, {50, 48, 64}, {131, 150, 777}};
+const std::vector<Shape> kShapes = {{1, 1, 1},     {1, 64, 100},   {17, 1, 33},  {5, 7, 0},
+                                    {6, 64, 256},  {7, 65, 257},   {13, 63, 40}, {64, 10, 257},
+                                    {33, 130, 19}, {12, 200, 515}, {50, 48, 64}, {131, 150, 777}};
 
 TEST(CpuContract, RowMajor) {
   for (const Shape& s : kShapes) check_product(s, {});
@@ -65,10 +70,12 @@ TEST(CpuContract, Batches) {
 }
 TEST(CpuContract, HalfOperandsComputeInF32) {
   for (const DType storage : {DType::f16, DType::bf16})
-    for (const Shape& s : {Shape{6, 64, 64}, Shape{11, 70, 300}}) check_product(s, {.storage = storage});
+    for (const Shape& s : {Shape{6, 64, 64}, Shape{11, 70, 300}})
+      check_product(s, {.storage = storage});
 }
 TEST(CpuContract, F64) {
-  for (const Shape& s : {Shape{6, 64, 64}, Shape{11, 70, 300}, Shape{3, 5, 7}}) check_product(s, {.type = DType::f64});
+  for (const Shape& s : {Shape{6, 64, 64}, Shape{11, 70, 300}, Shape{3, 5, 7}})
+    check_product(s, {.type = DType::f64});
 }
 TEST(CpuContract, Integers) {
   for (const Shape& s : {Shape{6, 64, 64}, Shape{11, 70, 300}}) {

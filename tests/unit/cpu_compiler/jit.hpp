@@ -1,4 +1,5 @@
-// Runs KIR kernels through the compiler library and compares them with the interpreter, bit for bit.
+// Runs KIR kernels through the compiler library and compares them with the interpreter, bit for
+// bit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ struct Target {
 const std::vector<Target>& targets();
 
 const ost_cpu_compiler_t& compiler();
-Result<std::string> compile_image(const Kernel& kernel, const std::string& target, const std::string& options = "");
+Result<std::string> compile_image(const Kernel& kernel, const std::string& target,
+                                  const std::string& options = "");
 
 // Code in memory, ready to be called.
 class Code {
@@ -43,7 +45,8 @@ class Code {
 
   ost_cpu_plan_t plan(const std::vector<int64_t>& vars) const;
   // All phases. Tasks are cut into pieces that run in an order that `seed` decides; 0: one piece.
-  void run(const std::vector<void*>& params, const std::vector<int64_t>& vars, uint64_t seed = 0) const;
+  void run(const std::vector<void*>& params, const std::vector<int64_t>& vars,
+           uint64_t seed = 0) const;
 
  private:
   Code() = default;
@@ -57,7 +60,9 @@ class Buffer {
  public:
   explicit Buffer(std::vector<uint8_t> contents);
   void* data() { return bytes_.data() + kMargin; }
-  std::vector<uint8_t> contents() const { return {bytes_.begin() + kMargin, bytes_.end() - kMargin}; }
+  std::vector<uint8_t> contents() const {
+    return {bytes_.begin() + kMargin, bytes_.end() - kMargin};
+  }
   bool margins_intact() const;
 
  private:
@@ -76,7 +81,9 @@ class Random {
   uint64_t below(uint64_t n) { return (next() >> 11) % n; }
   bool one_in(uint64_t n) { return below(n) == 0; }
   template <class T>
-  const T& pick(const std::vector<T>& v) { return v[below(v.size())]; }
+  const T& pick(const std::vector<T>& v) {
+    return v[below(v.size())];
+  }
 
  private:
   uint64_t state_;
@@ -86,11 +93,12 @@ class Random {
 std::vector<uint8_t> random_data(Random& random, DType type, size_t count);
 
 // Equal bytes; for floats all NaNs are one value. The message says where they differ.
-::testing::AssertionResult same_contents(DType type, const std::vector<uint8_t>& got, const std::vector<uint8_t>& want);
+::testing::AssertionResult same_contents(DType type, const std::vector<uint8_t>& got,
+                                         const std::vector<uint8_t>& want);
 
 // Runs the kernel by the interpreter and on each target and compares all params. `data` by slot.
-void expect_equal(const Kernel& kernel, const std::vector<std::vector<uint8_t>>& data, const std::vector<int64_t>& vars = {},
-                  uint64_t seed = 0);
+void expect_equal(const Kernel& kernel, const std::vector<std::vector<uint8_t>>& data,
+                  const std::vector<int64_t>& vars = {}, uint64_t seed = 0);
 
 // A kernel under construction together with the contents of its params.
 struct Case {

@@ -1,5 +1,6 @@
-// What a lowering asks of a kernel: which axes a value depends on, how an index moves along an axis, the range of an
-// integer, who uses a value. All of it is computed once, in one pass over the records.
+// What a lowering asks of a kernel: which axes a value depends on, how an index moves along an
+// axis, the range of an integer, who uses a value. All of it is computed once, in one pass over the
+// records.
 #ifndef OSTINATO_KIR_ANALYSIS_HPP_
 #define OSTINATO_KIR_ANALYSIS_HPP_
 
@@ -14,7 +15,8 @@
 
 namespace ostinato::kir {
 
-// A set of axes; bit i is the i-th axis record of the kernel. A kernel with more than 64 axes is not analysed (analysed() is false).
+// A set of axes; bit i is the i-th axis record of the kernel. A kernel with more than 64 axes is
+// not analysed (analysed() is false).
 using AxisSet = uint64_t;
 
 struct Range {
@@ -23,8 +25,8 @@ struct Range {
   bool within(int64_t a, int64_t b) const { return lo >= a && hi <= b; }
 };
 
-// How an integer moves when one axis advances by one: by a constant, by an amount that does not depend on that axis but
-// is not known here, or in no regular way.
+// How an integer moves when one axis advances by one: by a constant, by an amount that does not
+// depend on that axis but is not known here, or in no regular way.
 struct Stride {
   enum Kind : uint8_t { constant, uniform, irregular } kind = irregular;
   int64_t value = 0;  // kind constant
@@ -33,7 +35,8 @@ struct Stride {
 
 class Analysis {
  public:
-  explicit Analysis(const Kernel& kernel) : k_(kernel), deps_(kernel.size()), ranges_(kernel.size()) {
+  explicit Analysis(const Kernel& kernel)
+      : k_(kernel), deps_(kernel.size()), ranges_(kernel.size()) {
     for (Id i = 0; i < k_.size(); ++i) {
       if (k_.op(i) == OST_KIR_OP_AXIS) axes_.push_back(i);
       if (k_.op(i) == OST_KIR_OP_STORE) stores_.push_back(i);
@@ -120,7 +123,8 @@ class Analysis {
         if (s.kind == Stride::irregular) return {};
         const Range r = ranges_[y];
         int64_t product;
-        if (s.kind == Stride::constant && r.lo == r.hi && !__builtin_mul_overflow(s.value, r.lo, &product))
+        if (s.kind == Stride::constant && r.lo == r.hi &&
+            !__builtin_mul_overflow(s.value, r.lo, &product))
           return {Stride::constant, product};
         return {Stride::uniform, 0};
       }
@@ -131,24 +135,37 @@ class Analysis {
   Range range_of(Id i) const {
     const auto r = [&](unsigned k) { return ranges_[k_.src(i, k)]; };
     switch (k_.op(i)) {
-      case OST_KIR_OP_CONST: return {k_.const_int(i), k_.const_int(i)};
-      case OST_KIR_OP_VAR: return {k_.const_int(k_.src(i, 0)), k_.const_int(k_.src(i, 1))};
-      case OST_KIR_OP_AXIS: return {0, std::max<int64_t>(r(0).hi, 1) - 1};
-      case OST_KIR_OP_ADD: return clipped(Wide{r(0).lo} + r(1).lo, Wide{r(0).hi} + r(1).hi);
-      case OST_KIR_OP_SUB: return clipped(Wide{r(0).lo} - r(1).hi, Wide{r(0).hi} - r(1).lo);
-      case OST_KIR_OP_MUL: return corners(r(0), r(1), [](Wide a, Wide b) { return a * b; });
+      case OST_KIR_OP_CONST:
+        return {k_.const_int(i), k_.const_int(i)};
+      case OST_KIR_OP_VAR:
+        return {k_.const_int(k_.src(i, 0)), k_.const_int(k_.src(i, 1))};
+      case OST_KIR_OP_AXIS:
+        return {0, std::max<int64_t>(r(0).hi, 1) - 1};
+      case OST_KIR_OP_ADD:
+        return clipped(Wide{r(0).lo} + r(1).lo, Wide{r(0).hi} + r(1).hi);
+      case OST_KIR_OP_SUB:
+        return clipped(Wide{r(0).lo} - r(1).hi, Wide{r(0).hi} - r(1).lo);
+      case OST_KIR_OP_MUL:
+        return corners(r(0), r(1), [](Wide a, Wide b) { return a * b; });
       case OST_KIR_OP_DIV:
         if (r(1).lo > 0) return corners(r(0), r(1), [](Wide a, Wide b) { return a / b; });
         return {};
       case OST_KIR_OP_REM:
-        if (r(1).lo > 0) return {r(0).lo >= 0 ? 0 : 1 - r(1).hi, r(0).hi < 0 ? 0 : std::min(r(0).hi, r(1).hi - 1)};
+        if (r(1).lo > 0)
+          return {r(0).lo >= 0 ? 0 : 1 - r(1).hi, r(0).hi < 0 ? 0 : std::min(r(0).hi, r(1).hi - 1)};
         return {};
-      case OST_KIR_OP_MIN: return {std::min(r(0).lo, r(1).lo), std::min(r(0).hi, r(1).hi)};
-      case OST_KIR_OP_MAX: return {std::max(r(0).lo, r(1).lo), std::max(r(0).hi, r(1).hi)};
-      case OST_KIR_OP_WHERE: return {std::min(r(1).lo, r(2).lo), std::max(r(1).hi, r(2).hi)};
-      case OST_KIR_OP_ARGREDUCE: return {0, std::max<int64_t>(ranges_[k_.reduced_axis(i)].hi, 0)};
-      case OST_KIR_OP_CAST: return cast_range(k_.src(i, 0));
-      default: return {};
+      case OST_KIR_OP_MIN:
+        return {std::min(r(0).lo, r(1).lo), std::min(r(0).hi, r(1).hi)};
+      case OST_KIR_OP_MAX:
+        return {std::max(r(0).lo, r(1).lo), std::max(r(0).hi, r(1).hi)};
+      case OST_KIR_OP_WHERE:
+        return {std::min(r(1).lo, r(2).lo), std::max(r(1).hi, r(2).hi)};
+      case OST_KIR_OP_ARGREDUCE:
+        return {0, std::max<int64_t>(ranges_[k_.reduced_axis(i)].hi, 0)};
+      case OST_KIR_OP_CAST:
+        return cast_range(k_.src(i, 0));
+      default:
+        return {};
     }
   }
   Range cast_range(Id from) const {

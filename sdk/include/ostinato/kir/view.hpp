@@ -1,6 +1,7 @@
-// A KIR kernel as a plugin sees it. parse() makes sure of all that code which walks the records relies on (operand
-// positions, operand classes, operand types), so a lowering of a parsed kernel needs no further checks to be safe. The
-// host has verified kernels that it sends, bounds included; parse() is for bytes of any origin.
+// A KIR kernel as a plugin sees it. parse() makes sure of all that code which walks the records
+// relies on (operand positions, operand classes, operand types), so a lowering of a parsed kernel
+// needs no further checks to be safe. The host has verified kernels that it sends, bounds included;
+// parse() is for bytes of any origin.
 #ifndef OSTINATO_KIR_VIEW_HPP_
 #define OSTINATO_KIR_VIEW_HPP_
 
@@ -17,7 +18,8 @@ namespace ostinato::kir {
 using Id = uint32_t;  // position of a record
 inline constexpr Id kNone = OST_KIR_NO_INDEX;
 
-// --- element types ---------------------------------------------------------------------------------------------------
+// --- element types
+// ---------------------------------------------------------------------------------------------------
 constexpr bool is_dtype(uint32_t t) { return t >= OST_DTYPE_BOOL && t <= OST_DTYPE_F64; }
 constexpr bool is_half(uint32_t t) { return t == OST_DTYPE_F16 || t == OST_DTYPE_BF16; }
 constexpr bool is_float(uint32_t t) { return t == OST_DTYPE_F32 || t == OST_DTYPE_F64; }
@@ -34,32 +36,52 @@ constexpr std::string_view dtype_name(uint32_t t) {
   return is_dtype(t) ? kNames[t] : kNames[0];
 }
 
-// --- operations ------------------------------------------------------------------------------------------------------
+// --- operations
+// ------------------------------------------------------------------------------------------------------
 struct OpInfo {
   uint16_t op;
   std::string_view name;
   uint8_t min_src, max_src;
 };
 inline constexpr OpInfo kOps[] = {
-    {OST_KIR_OP_CONST, "const", 0, 0},   {OST_KIR_OP_PARAM, "param", 1, 1},
-    {OST_KIR_OP_VAR, "var", 2, 2},       {OST_KIR_OP_AXIS, "axis", 1, 1},
-    {OST_KIR_OP_LOAD, "load", 2, 3},     {OST_KIR_OP_STORE, "store", 3, 4},
-    {OST_KIR_OP_NEG, "neg", 1, 1},       {OST_KIR_OP_ABS, "abs", 1, 1},
-    {OST_KIR_OP_SQRT, "sqrt", 1, 1},     {OST_KIR_OP_FLOOR, "floor", 1, 1},
-    {OST_KIR_OP_CEIL, "ceil", 1, 1},     {OST_KIR_OP_TRUNC, "trunc", 1, 1},
-    {OST_KIR_OP_RINT, "rint", 1, 1},     {OST_KIR_OP_NOT, "not", 1, 1},
-    {OST_KIR_OP_ADD, "add", 2, 2},       {OST_KIR_OP_SUB, "sub", 2, 2},
-    {OST_KIR_OP_MUL, "mul", 2, 2},       {OST_KIR_OP_DIV, "div", 2, 2},
-    {OST_KIR_OP_REM, "rem", 2, 2},       {OST_KIR_OP_MIN, "min", 2, 2},
-    {OST_KIR_OP_MAX, "max", 2, 2},       {OST_KIR_OP_AND, "and", 2, 2},
-    {OST_KIR_OP_OR, "or", 2, 2},         {OST_KIR_OP_XOR, "xor", 2, 2},
-    {OST_KIR_OP_SHL, "shl", 2, 2},       {OST_KIR_OP_SHR, "shr", 2, 2},
-    {OST_KIR_OP_EQ, "eq", 2, 2},         {OST_KIR_OP_NE, "ne", 2, 2},
-    {OST_KIR_OP_LT, "lt", 2, 2},         {OST_KIR_OP_LE, "le", 2, 2},
-    {OST_KIR_OP_WHERE, "where", 3, 3},   {OST_KIR_OP_FMA, "fma", 3, 3},
-    {OST_KIR_OP_LDEXP, "ldexp", 2, 2},   {OST_KIR_OP_CAST, "cast", 1, 1},
-    {OST_KIR_OP_BITCAST, "bitcast", 1, 1}, {OST_KIR_OP_REDUCE, "reduce", 2, 2},
-    {OST_KIR_OP_CONTRACT, "contract", 3, 3}, {OST_KIR_OP_ARGREDUCE, "argreduce", 2, 2},
+    {OST_KIR_OP_CONST, "const", 0, 0},
+    {OST_KIR_OP_PARAM, "param", 1, 1},
+    {OST_KIR_OP_VAR, "var", 2, 2},
+    {OST_KIR_OP_AXIS, "axis", 1, 1},
+    {OST_KIR_OP_LOAD, "load", 2, 3},
+    {OST_KIR_OP_STORE, "store", 3, 4},
+    {OST_KIR_OP_NEG, "neg", 1, 1},
+    {OST_KIR_OP_ABS, "abs", 1, 1},
+    {OST_KIR_OP_SQRT, "sqrt", 1, 1},
+    {OST_KIR_OP_FLOOR, "floor", 1, 1},
+    {OST_KIR_OP_CEIL, "ceil", 1, 1},
+    {OST_KIR_OP_TRUNC, "trunc", 1, 1},
+    {OST_KIR_OP_RINT, "rint", 1, 1},
+    {OST_KIR_OP_NOT, "not", 1, 1},
+    {OST_KIR_OP_ADD, "add", 2, 2},
+    {OST_KIR_OP_SUB, "sub", 2, 2},
+    {OST_KIR_OP_MUL, "mul", 2, 2},
+    {OST_KIR_OP_DIV, "div", 2, 2},
+    {OST_KIR_OP_REM, "rem", 2, 2},
+    {OST_KIR_OP_MIN, "min", 2, 2},
+    {OST_KIR_OP_MAX, "max", 2, 2},
+    {OST_KIR_OP_AND, "and", 2, 2},
+    {OST_KIR_OP_OR, "or", 2, 2},
+    {OST_KIR_OP_XOR, "xor", 2, 2},
+    {OST_KIR_OP_SHL, "shl", 2, 2},
+    {OST_KIR_OP_SHR, "shr", 2, 2},
+    {OST_KIR_OP_EQ, "eq", 2, 2},
+    {OST_KIR_OP_NE, "ne", 2, 2},
+    {OST_KIR_OP_LT, "lt", 2, 2},
+    {OST_KIR_OP_LE, "le", 2, 2},
+    {OST_KIR_OP_WHERE, "where", 3, 3},
+    {OST_KIR_OP_FMA, "fma", 3, 3},
+    {OST_KIR_OP_LDEXP, "ldexp", 2, 2},
+    {OST_KIR_OP_CAST, "cast", 1, 1},
+    {OST_KIR_OP_BITCAST, "bitcast", 1, 1},
+    {OST_KIR_OP_REDUCE, "reduce", 2, 2},
+    {OST_KIR_OP_CONTRACT, "contract", 3, 3},
+    {OST_KIR_OP_ARGREDUCE, "argreduce", 2, 2},
     {OST_KIR_OP_ATTN, "attn", 4, 4},
 };
 constexpr const OpInfo* find_op(uint16_t op) {
@@ -72,9 +94,12 @@ constexpr std::string_view op_name(uint16_t op) {
   return info ? info->name : "?";
 }
 constexpr bool is_compare(uint16_t op) { return op >= OST_KIR_OP_EQ && op <= OST_KIR_OP_LE; }
-constexpr bool is_reduction(uint16_t op) { return op >= OST_KIR_OP_REDUCE && op <= OST_KIR_OP_ATTN; }
+constexpr bool is_reduction(uint16_t op) {
+  return op >= OST_KIR_OP_REDUCE && op <= OST_KIR_OP_ATTN;
+}
 
-// --- a kernel --------------------------------------------------------------------------------------------------------
+// --- a kernel
+// --------------------------------------------------------------------------------------------------------
 struct Kernel {
   ost_kir_header_t header{};
   std::vector<ost_kir_inst_t> insts;
@@ -97,7 +122,8 @@ struct Kernel {
   // The value of an integer constant, sign-extended.
   int64_t const_int(Id i) const {
     const unsigned shift = 64 - bits_of(dtype(i));
-    return is_signed(dtype(i)) ? static_cast<int64_t>(insts[i].imm << shift) >> shift : static_cast<int64_t>(insts[i].imm);
+    return is_signed(dtype(i)) ? static_cast<int64_t>(insts[i].imm << shift) >> shift
+                               : static_cast<int64_t>(insts[i].imm);
   }
 };
 
@@ -117,7 +143,8 @@ class Checker {
       if (inst_.src[i] >= at_) return "an operand that is not an earlier record";
       const uint16_t op = k_.op(inst_.src[i]);
       const bool memory = inst_.op == OST_KIR_OP_LOAD || inst_.op == OST_KIR_OP_STORE;
-      if (op == OST_KIR_OP_STORE || (op == OST_KIR_OP_PARAM) != (memory && i == 0)) return "an operand of the wrong class";
+      if (op == OST_KIR_OP_STORE || (op == OST_KIR_OP_PARAM) != (memory && i == 0))
+        return "an operand of the wrong class";
     }
     return typed() ? "" : "operand or result types that do not fit";
   }
@@ -137,47 +164,84 @@ class Checker {
   }
   bool reduction() const {
     const uint32_t combine = inst_.aux & 0xff, order = inst_.aux >> 8;
-    if (combine < OST_KIR_COMBINE_SUM || combine > OST_KIR_COMBINE_XOR || order > OST_KIR_ORDER_BLK256) return false;
+    if (combine < OST_KIR_COMBINE_SUM || combine > OST_KIR_COMBINE_XOR ||
+        order > OST_KIR_ORDER_BLK256)
+      return false;
     if (is_float(inst_.dtype)) return combine <= OST_KIR_COMBINE_MIN;
-    return !is_half(inst_.dtype) && (inst_.dtype != OST_DTYPE_BOOL || combine >= OST_KIR_COMBINE_MAX);
+    return !is_half(inst_.dtype) &&
+           (inst_.dtype != OST_DTYPE_BOOL || combine >= OST_KIR_COMBINE_MAX);
   }
 
   bool typed() const {
     const uint32_t t = inst_.dtype;
     const unsigned n = inst_.nsrc;
     switch (inst_.op) {
-      case OST_KIR_OP_CONST: return true;
+      case OST_KIR_OP_CONST:
+        return true;
       case OST_KIR_OP_PARAM:
-        return type(0) == OST_DTYPE_I64 && inst_.imm < k_.header.param_count && inst_.aux >= 1 && inst_.aux <= 3;
+        return type(0) == OST_DTYPE_I64 && inst_.imm < k_.header.param_count && inst_.aux >= 1 &&
+               inst_.aux <= 3;
       case OST_KIR_OP_VAR:
         return t == OST_DTYPE_I64 && same(0, 2) && k_.op(inst_.src[0]) == OST_KIR_OP_CONST &&
                k_.op(inst_.src[1]) == OST_KIR_OP_CONST && inst_.imm < k_.header.var_count;
-      case OST_KIR_OP_AXIS: return t == OST_DTYPE_I64 && same(0, 1) && inst_.aux <= OST_KIR_AXIS_CARRY;
-      case OST_KIR_OP_LOAD: return type(0) == t && type(1) == OST_DTYPE_I64 && mask_at(2);
-      case OST_KIR_OP_STORE: return type(0) == t && type(1) == OST_DTYPE_I64 && type(2) == t && mask_at(3);
-      case OST_KIR_OP_SQRT: case OST_KIR_OP_FLOOR: case OST_KIR_OP_CEIL: case OST_KIR_OP_TRUNC: case OST_KIR_OP_RINT:
-      case OST_KIR_OP_FMA: return is_float(t) && same(0, n);
-      case OST_KIR_OP_NEG: case OST_KIR_OP_ABS: case OST_KIR_OP_ADD: case OST_KIR_OP_SUB: case OST_KIR_OP_MUL:
-      case OST_KIR_OP_DIV: return arithmetic() && same(0, n);
-      case OST_KIR_OP_REM: case OST_KIR_OP_SHL: case OST_KIR_OP_SHR: return is_int(t) && same(0, n);
-      case OST_KIR_OP_NOT: case OST_KIR_OP_AND: case OST_KIR_OP_OR: case OST_KIR_OP_XOR:
+      case OST_KIR_OP_AXIS:
+        return t == OST_DTYPE_I64 && same(0, 1) && inst_.aux <= OST_KIR_AXIS_CARRY;
+      case OST_KIR_OP_LOAD:
+        return type(0) == t && type(1) == OST_DTYPE_I64 && mask_at(2);
+      case OST_KIR_OP_STORE:
+        return type(0) == t && type(1) == OST_DTYPE_I64 && type(2) == t && mask_at(3);
+      case OST_KIR_OP_SQRT:
+      case OST_KIR_OP_FLOOR:
+      case OST_KIR_OP_CEIL:
+      case OST_KIR_OP_TRUNC:
+      case OST_KIR_OP_RINT:
+      case OST_KIR_OP_FMA:
+        return is_float(t) && same(0, n);
+      case OST_KIR_OP_NEG:
+      case OST_KIR_OP_ABS:
+      case OST_KIR_OP_ADD:
+      case OST_KIR_OP_SUB:
+      case OST_KIR_OP_MUL:
+      case OST_KIR_OP_DIV:
+        return arithmetic() && same(0, n);
+      case OST_KIR_OP_REM:
+      case OST_KIR_OP_SHL:
+      case OST_KIR_OP_SHR:
+        return is_int(t) && same(0, n);
+      case OST_KIR_OP_NOT:
+      case OST_KIR_OP_AND:
+      case OST_KIR_OP_OR:
+      case OST_KIR_OP_XOR:
         return (is_int(t) || t == OST_DTYPE_BOOL) && same(0, n);
-      case OST_KIR_OP_MIN: case OST_KIR_OP_MAX: return !is_half(t) && same(0, n);
-      case OST_KIR_OP_EQ: case OST_KIR_OP_NE: case OST_KIR_OP_LT: case OST_KIR_OP_LE:
+      case OST_KIR_OP_MIN:
+      case OST_KIR_OP_MAX:
+        return !is_half(t) && same(0, n);
+      case OST_KIR_OP_EQ:
+      case OST_KIR_OP_NE:
+      case OST_KIR_OP_LT:
+      case OST_KIR_OP_LE:
         return t == OST_DTYPE_BOOL && type(0) == type(1) && !is_half(type(0));
-      case OST_KIR_OP_WHERE: return type(0) == OST_DTYPE_BOOL && same(1, n);
-      case OST_KIR_OP_LDEXP: return is_float(t) && same(0, 1) && type(1) == OST_DTYPE_I32;
-      case OST_KIR_OP_CAST: return true;
-      case OST_KIR_OP_BITCAST: return bits_of(t) == bits_of(type(0)) && t != OST_DTYPE_BOOL && type(0) != OST_DTYPE_BOOL;
-      case OST_KIR_OP_REDUCE: return same(0, 1) && axis_at(1) && reduction();
+      case OST_KIR_OP_WHERE:
+        return type(0) == OST_DTYPE_BOOL && same(1, n);
+      case OST_KIR_OP_LDEXP:
+        return is_float(t) && same(0, 1) && type(1) == OST_DTYPE_I32;
+      case OST_KIR_OP_CAST:
+        return true;
+      case OST_KIR_OP_BITCAST:
+        return bits_of(t) == bits_of(type(0)) && t != OST_DTYPE_BOOL && type(0) != OST_DTYPE_BOOL;
+      case OST_KIR_OP_REDUCE:
+        return same(0, 1) && axis_at(1) && reduction();
       case OST_KIR_OP_CONTRACT:
-        return arithmetic() && same(0, 2) && axis_at(2) && reduction() && k_.combine(at_) == OST_KIR_COMBINE_SUM;
+        return arithmetic() && same(0, 2) && axis_at(2) && reduction() &&
+               k_.combine(at_) == OST_KIR_COMBINE_SUM;
       case OST_KIR_OP_ARGREDUCE:
         return t == OST_DTYPE_I64 && !is_half(type(0)) && axis_at(1) &&
                (inst_.aux == OST_KIR_COMBINE_MAX || inst_.aux == OST_KIR_COMBINE_MIN);
       case OST_KIR_OP_ATTN:
-        return t == OST_DTYPE_F32 && same(0, 1) && type(1) == OST_DTYPE_BOOL && same(2, 3) && axis_at(3);
-      default: return false;
+        return t == OST_DTYPE_F32 && same(0, 1) && type(1) == OST_DTYPE_BOOL && same(2, 3) &&
+               axis_at(3);
+      default:
+        return false;
     }
   }
 
@@ -188,15 +252,18 @@ class Checker {
 
 }  // namespace detail
 
-// Reads the binary form into `out`. Returns what is wrong with it, lower case and with the position; "" if nothing.
+// Reads the binary form into `out`. Returns what is wrong with it, lower case and with the
+// position; "" if nothing.
 inline std::string parse(ost_bytes_t bytes, Kernel* out) {
   ost_kir_header_t header;
-  if (bytes.size < sizeof header) return "a kernel of " + std::to_string(bytes.size) + " bytes, wanted a header of 32";
+  if (bytes.size < sizeof header)
+    return "a kernel of " + std::to_string(bytes.size) + " bytes, wanted a header of 32";
   std::memcpy(&header, bytes.data, sizeof header);
   if (header.magic != OST_KIR_MAGIC) return "not a kernel: the magic number is wrong";
   if (header.version_major != OST_KIR_VERSION_MAJOR || header.version_minor > OST_KIR_VERSION_MINOR)
-    return "kernel version " + std::to_string(header.version_major) + "." + std::to_string(header.version_minor) +
-           ", wanted " + std::to_string(OST_KIR_VERSION_MAJOR) + "." + std::to_string(OST_KIR_VERSION_MINOR);
+    return "kernel version " + std::to_string(header.version_major) + "." +
+           std::to_string(header.version_minor) + ", wanted " +
+           std::to_string(OST_KIR_VERSION_MAJOR) + "." + std::to_string(OST_KIR_VERSION_MINOR);
   if ((bytes.size - sizeof header) / sizeof(ost_kir_inst_t) != header.inst_count ||
       (bytes.size - sizeof header) % sizeof(ost_kir_inst_t) != 0)
     return "a kernel whose size does not fit its " + std::to_string(header.inst_count) + " records";
@@ -207,7 +274,9 @@ inline std::string parse(ost_bytes_t bytes, Kernel* out) {
                 header.inst_count * sizeof(ost_kir_inst_t));
   for (Id i = 0; i < out->size(); ++i) {
     const std::string wrong = detail::Checker(*out, i).run();
-    if (!wrong.empty()) return "record " + std::to_string(i) + " (" + std::string(op_name(out->op(i))) + "): " + wrong;
+    if (!wrong.empty())
+      return "record " + std::to_string(i) + " (" + std::string(op_name(out->op(i))) +
+             "): " + wrong;
   }
   return "";
 }
