@@ -13,8 +13,9 @@ class Buffer {
  public:
   // Contents are undefined. Counted in the device's counters.
   static Result<BufferPtr> allocate(const DevicePtr& device, uint64_t bytes);
-  // The caller's memory, used without a copy: `keep` (may be null) is released when the buffer is. OST_UNIMPLEMENTED
-  // if the driver cannot, OST_INVALID_ARGUMENT if the pointer is not aligned enough.
+  // The caller's memory, used without a copy: `keep` (may be null) is released when the buffer is.
+  // OST_UNIMPLEMENTED if the driver cannot, OST_INVALID_ARGUMENT if the pointer is not aligned
+  // enough.
   static Result<BufferPtr> import_host(const DevicePtr& device, void* data, uint64_t bytes,
                                        std::shared_ptr<const void> keep);
   ~Buffer();
@@ -28,13 +29,13 @@ class Buffer {
   // Blocking; after all work that was submitted to the device before.
   Result<> write(uint64_t offset, std::span<const uint8_t> data);
   Result<> read(uint64_t offset, std::span<uint8_t> out) const;
-  // Copies between buffers of any two devices, through the host where needed: through `staging`, or memory of its own if
-  // that is empty. Blocking.
-  static Result<> copy(Buffer& to, uint64_t to_offset, const Buffer& from, uint64_t from_offset, uint64_t bytes,
-                       std::span<uint8_t> staging = {});
+  // Copies between buffers of any two devices, through the host where needed: through `staging`, or
+  // memory of its own if that is empty. Blocking.
+  static Result<> copy(Buffer& to, uint64_t to_offset, const Buffer& from, uint64_t from_offset,
+                       uint64_t bytes, std::span<uint8_t> staging = {});
 
-  // The memory itself where the heap is host visible: valid while the buffer lives. The caller waits for the device
-  // first. Null otherwise.
+  // The memory itself where the heap is host visible: valid while the buffer lives. The caller
+  // waits for the device first. Null otherwise.
   Result<uint8_t*> map();
 
  private:

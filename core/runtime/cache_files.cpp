@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".img";
 constexpr std::string_view kTemporary = ".tmp-";
 constexpr std::string_view kLayout = "v1";
-constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // an image is never that large: what is, is not ours
+constexpr uint64_t kMaxBytes = uint64_t{1}
+                               << 30;  // an image is never that large: what is, is not ours
 
 class File {
  public:
@@ -36,17 +37,23 @@ class File {
 };
 
 bool is_hex(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 // The key, if this is the name of an entry.
 std::optional<std::string> key_of(std::string_view name) {
-  if (name.size() != 2 * kDigits + 1 + kSuffix.size() || !name.ends_with(kSuffix) || name[kDigits] != '-') return std::nullopt;
-  if (!is_hex(name.substr(0, kDigits)) || !is_hex(name.substr(kDigits + 1, kDigits))) return std::nullopt;
+  if (name.size() != 2 * kDigits + 1 + kSuffix.size() || !name.ends_with(kSuffix) ||
+      name[kDigits] != '-')
+    return std::nullopt;
+  if (!is_hex(name.substr(0, kDigits)) || !is_hex(name.substr(kDigits + 1, kDigits)))
+    return std::nullopt;
   return std::string(name.substr(0, kDigits));
 }
 
-fs::path shard_of(const std::string& folder, const std::string& key) { return fs::path(folder) / kLayout / key.substr(0, 2); }
+fs::path shard_of(const std::string& folder, const std::string& key) {
+  return fs::path(folder) / kLayout / key.substr(0, 2);
+}
 
 std::unexpected<Error> io_error(std::string_view what, const std::string& path, int code) {
   return fail(OST_IO_ERROR, "{} {}: {}", what, path, std::strerror(code));
@@ -77,7 +84,7 @@ std::optional<CacheFile> describe(const fs::directory_entry& entry) {
   const auto key = key_of(name);
   out.temporary = name.starts_with(kTemporary);
   if (!key && !out.temporary) return std::nullopt;
-  struct stat info {};
+  struct stat info{};
   if (::lstat(out.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
   out.key = key.value_or("");
   out.bytes = static_cast<uint64_t>(info.st_size);
@@ -87,7 +94,8 @@ std::optional<CacheFile> describe(const fs::directory_entry& entry) {
 
 }  // namespace
 
-std::string cache_path(const std::string& folder, const std::string& key, const std::string& digest) {
+std::string cache_path(const std::string& folder, const std::string& key,
+                       const std::string& digest) {
   return (shard_of(folder, key) / fmt::format("{}-{}{}", key, digest, kSuffix)).string();
 }
 
@@ -104,8 +112,9 @@ std::vector<std::string> cache_files_of(const std::string& folder, const std::st
 
 std::optional<std::vector<uint8_t>> read_cache_file(const std::string& path) {
   const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info {};
-  if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  struct stat info{};
+  if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return std::nullopt;
   if (static_cast<uint64_t>(info.st_size) > kMaxBytes) return std::nullopt;
   std::vector<uint8_t> content(static_cast<size_t>(info.st_size));
   size_t done = 0;
@@ -147,7 +156,8 @@ Result<std::vector<CacheFile>> list_cache_files(const std::string& folder) {
   for (fs::recursive_directory_iterator it(root, ec), end; !ec && it != end; it.increment(ec)) {
     if (auto file = describe(*it)) out.push_back(std::move(*file));
   }
-  if (ec) return fail(OST_IO_ERROR, "the compile cache {} cannot be listed: {}", folder, ec.message());
+  if (ec)
+    return fail(OST_IO_ERROR, "the compile cache {} cannot be listed: {}", folder, ec.message());
   return out;
 }
 

@@ -15,13 +15,14 @@ inline constexpr size_t kDigits = 64;  // of a sha256
 
 struct CacheFile {
   std::string path;
-  std::string key;         // "" for a temporary file
+  std::string key;  // "" for a temporary file
   uint64_t bytes = 0;
   int64_t used_ns = 0;
   bool temporary = false;  // what a writer that died has left
 };
 
-std::string cache_path(const std::string& folder, const std::string& key, const std::string& digest);
+std::string cache_path(const std::string& folder, const std::string& key,
+                       const std::string& digest);
 // Existing files of this key, sorted: usually one; several if a compiler is not deterministic.
 std::vector<std::string> cache_files_of(const std::string& folder, const std::string& key);
 std::optional<std::vector<uint8_t>> read_cache_file(const std::string& path);

@@ -1,5 +1,5 @@
-// Calls into a driver. Whatever comes back becomes a Result: a status with its ost_error_t, or an exception that a plugin
-// let through (rule 5).
+// Calls into a driver. Whatever comes back becomes a Result: a status with its ost_error_t, or an
+// exception that a plugin let through (rule 5).
 #pragma once
 
 #include <exception>
@@ -18,9 +18,12 @@ Result<> call(const std::string& driver, const char* entry_name, Entry&& entry) 
     if (status == OST_OK) return {};
     return std::unexpected(error_of(status, error, fmt::format("{}: {}", driver, entry_name)));
   } catch (const std::exception& e) {
-    return std::unexpected(Error{OST_INTERNAL, fmt::format("{}: {} threw an exception: {}", driver, entry_name, e.what()), 0, 5, 0});
+    return std::unexpected(
+        Error{OST_INTERNAL,
+              fmt::format("{}: {} threw an exception: {}", driver, entry_name, e.what()), 0, 5, 0});
   } catch (...) {
-    return std::unexpected(Error{OST_INTERNAL, fmt::format("{}: {} threw an exception", driver, entry_name), 0, 5, 0});
+    return std::unexpected(
+        Error{OST_INTERNAL, fmt::format("{}: {} threw an exception", driver, entry_name), 0, 5, 0});
   }
 }
 
@@ -36,7 +39,8 @@ void call_quietly(Entry&& entry) noexcept {
 
 inline ost_str_t str(std::string_view text) { return {text.data(), text.size()}; }
 
-// Collects what a plugin writes. Nothing may be thrown into a plugin, so running out of memory is remembered instead.
+// Collects what a plugin writes. Nothing may be thrown into a plugin, so running out of memory is
+// remembered instead.
 template <typename Container>
 class Collect {
  public:

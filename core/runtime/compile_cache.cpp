@@ -58,7 +58,9 @@ std::string CompileCache::default_folder() {
   return "";
 }
 
-std::shared_ptr<CompileCache> CompileCache::open_default() { return std::make_shared<CompileCache>(default_folder()); }
+std::shared_ptr<CompileCache> CompileCache::open_default() {
+  return std::make_shared<CompileCache>(default_folder());
+}
 
 std::optional<CachedImage> CompileCache::find(const std::string& key) {
   if (folder_.empty()) {
@@ -70,7 +72,8 @@ std::optional<CachedImage> CompileCache::find(const std::string& key) {
     if (!image) continue;  // another process removed it, or it cannot be read
     if (path == cache_path(folder_, key, digest_of(key, *image))) {
       ++hits_;
-      ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // last use, for prune; does not matter if it fails
+      ::utimensat(AT_FDCWD, path.c_str(), nullptr,
+                  0);  // last use, for prune; does not matter if it fails
       return CachedImage{std::move(*image), path};
     }
     ++damaged_;
@@ -87,7 +90,8 @@ CachedImage CompileCache::store(const std::string& key, std::vector<uint8_t> ima
   if (const auto ok = write_cache_file(path, image); !ok) {
     ++failed_stores_;
     if (!warned_.exchange(true)) {
-      log(LogLevel::warning, "compile cache: {}; kernels are compiled again in each process", ok.error().message);
+      log(LogLevel::warning, "compile cache: {}; kernels are compiled again in each process",
+          ok.error().message);
     }
     return {std::move(image), ""};
   }
@@ -95,7 +99,9 @@ CachedImage CompileCache::store(const std::string& key, std::vector<uint8_t> ima
   return {std::move(image), path};
 }
 
-CacheStats CompileCache::stats() const { return {hits_, misses_, damaged_, stores_, failed_stores_}; }
+CacheStats CompileCache::stats() const {
+  return {hits_, misses_, damaged_, stores_, failed_stores_};
+}
 
 Result<std::vector<CacheEntry>> CompileCache::list() const {
   if (folder_.empty()) return std::vector<CacheEntry>();
@@ -112,7 +118,8 @@ Result<std::vector<CacheEntry>> CompileCache::prune(uint64_t max_bytes) {
   if (folder_.empty()) return std::vector<CacheEntry>();
   OST_TRY(remove_stale_temporaries(folder_));
   OST_TRY_ASSIGN(std::vector<CacheEntry> entries, list());
-  std::ranges::sort(entries, [](const CacheEntry& a, const CacheEntry& b) { return a.used_ns > b.used_ns; });
+  std::ranges::sort(entries,
+                    [](const CacheEntry& a, const CacheEntry& b) { return a.used_ns > b.used_ns; });
   std::vector<CacheEntry> removed;
   uint64_t kept = 0;
   for (CacheEntry& e : entries) {

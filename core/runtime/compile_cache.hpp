@@ -1,10 +1,12 @@
 // Compiled kernels on disk, shared by all processes of a user.
 //
 // One entry is one file that holds exactly the image, so that a driver can map it:
-//   <dir>/v1/<2 digits>/<key>-<digest>.img    key = sha256 of CompileKey, digest = sha256 of key and image
-// The digest is checked on every read: a file that was cut, changed or renamed is a miss and is replaced. Writers make a
-// temporary file, fsync and rename it, so readers never see half a file and processes may race. A folder that cannot be
-// written means no cache, with one warning; it is never an error.
+//   <dir>/v1/<2 digits>/<key>-<digest>.img    key = sha256 of CompileKey, digest = sha256 of key
+//   and image
+// The digest is checked on every read: a file that was cut, changed or renamed is a miss and is
+// replaced. Writers make a temporary file, fsync and rename it, so readers never see half a file
+// and processes may race. A folder that cannot be written means no cache, with one warning; it is
+// never an error.
 #pragma once
 
 #include <atomic>
@@ -41,8 +43,8 @@ struct CachedImage {
 
 struct CacheStats {
   uint64_t hits = 0;
-  uint64_t misses = 0;    // no file, or a damaged one
-  uint64_t damaged = 0;   // files that failed the check and were removed
+  uint64_t misses = 0;   // no file, or a damaged one
+  uint64_t damaged = 0;  // files that failed the check and were removed
   uint64_t stores = 0;
   uint64_t failed_stores = 0;
 };
@@ -69,14 +71,14 @@ class CompileCache {
   CachedImage store(const std::string& key, std::vector<uint8_t> image);
   CacheStats stats() const;
 
-  // Maintenance. `list` is sorted by key; `prune` removes the entries that were used least recently until at most
-  // `max_bytes` are left, and temporary files older than an hour; both return what they removed.
+  // Maintenance. `list` is sorted by key; `prune` removes the entries that were used least recently
+  // until at most `max_bytes` are left, and temporary files older than an hour; both return what
+  // they removed.
   Result<std::vector<CacheEntry>> list() const;
   Result<std::vector<CacheEntry>> prune(uint64_t max_bytes);
   Result<std::vector<CacheEntry>> clear();
 
  private:
-
   std::string folder_;
   std::atomic<bool> warned_{false};
   std::atomic<uint64_t> hits_{0}, misses_{0}, damaged_{0}, stores_{0}, failed_stores_{0};

@@ -15,7 +15,8 @@ namespace {
 
 uint64_t now_ns() {
   using namespace std::chrono;
-  return static_cast<uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(
+      duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
 }  // namespace
@@ -28,16 +29,21 @@ Result<std::vector<uint8_t>> Compiler::compile_now(const Recipe& recipe, const D
   return image;
 }
 
-// An image that came with the program: for this target and compiler, or one that the driver accepts for this device.
-Result<ExecutablePtr> Compiler::from_variants(const KernelDesc& kernel, const DevicePtr& device, const Recipe& recipe) {
+// An image that came with the program: for this target and compiler, or one that the driver accepts
+// for this device.
+Result<ExecutablePtr> Compiler::from_variants(const KernelDesc& kernel, const DevicePtr& device,
+                                              const Recipe& recipe) {
   for (const KernelVariant& v : kernel.variants) {
-    if (v.driver != device->driver().name() || v.target != recipe.target || v.image.empty()) continue;
+    if (v.driver != device->driver().name() || v.target != recipe.target || v.image.empty())
+      continue;
     if (sha256_hex(v.image) != v.image_sha256) {
-      return fail(OST_DATA_LOSS, "kernel {}: the image for {} has another sha256 than {}", kernel.name, v.target, v.image_sha256);
+      return fail(OST_DATA_LOSS, "kernel {}: the image for {} has another sha256 than {}",
+                  kernel.name, v.target, v.image_sha256);
     }
     OST_TRY_ASSIGN(const Fit fit, device->driver().image_check(device->info(), v.image));
     if (fit.fit != OST_FIT_OPTIMAL) {
-      log(LogLevel::info, "kernel {}: the image for {} is not used: {}", kernel.name, v.target, fit.reason);
+      log(LogLevel::info, "kernel {}: the image for {} is not used: {}", kernel.name, v.target,
+          fit.reason);
       continue;
     }
     auto loaded = device->load(v.image, "", recipe.entry);
@@ -47,15 +53,19 @@ Result<ExecutablePtr> Compiler::from_variants(const KernelDesc& kernel, const De
   return ExecutablePtr();
 }
 
-Result<CompiledKernel> Compiler::make(const KernelDesc& kernel, const DevicePtr& device, const Recipe& recipe, bool trust_images) {
+Result<CompiledKernel> Compiler::make(const KernelDesc& kernel, const DevicePtr& device,
+                                      const Recipe& recipe, bool trust_images) {
   if (trust_images) {
     OST_TRY_ASSIGN(ExecutablePtr executable, from_variants(kernel, device, recipe));
     if (executable) return CompiledKernel{std::move(executable), "image"};
   }
   if (const auto found = cache_->find(recipe.key)) {
-    if (auto loaded = device->load(found->bytes, found->path, recipe.entry)) return CompiledKernel{std::move(*loaded), "cache"};
-    // The driver does not take what its own compiler made, so the machine changed in a way that no key shows.
-    log(LogLevel::info, "kernel {}: the cached image does not load on {} and is made again", kernel.name, device->id());
+    if (auto loaded = device->load(found->bytes, found->path, recipe.entry))
+      return CompiledKernel{std::move(*loaded), "cache"};
+    // The driver does not take what its own compiler made, so the machine changed in a way that no
+    // key shows.
+    log(LogLevel::info, "kernel {}: the cached image does not load on {} and is made again",
+        kernel.name, device->id());
   }
   auto image = compile_now(recipe, device->driver());
   if (!image) return std::unexpected(image.error().in(fmt::format("kernel {}", kernel.name)));
@@ -64,13 +74,16 @@ Result<CompiledKernel> Compiler::make(const KernelDesc& kernel, const DevicePtr&
   return CompiledKernel{std::move(executable), "compiled"};
 }
 
-Result<CompiledKernel> Compiler::get(const KernelDesc& kernel, const DevicePtr& device, bool trust_images) {
+Result<CompiledKernel> Compiler::get(const KernelDesc& kernel, const DevicePtr& device,
+                                     bool trust_images) {
   OST_TRY_ASSIGN(const Recipe recipe, recipe_for(kernel.kir, device->driver(), device->info()));
   const Place place{device.get(), recipe.key};
   std::unique_lock lock(mutex_);
-  // Executables keep their device, so a live one belongs to this device and not to an earlier one at its address.
+  // Executables keep their device, so a live one belongs to this device and not to an earlier one
+  // at its address.
   done_.wait(lock, [&] { return !in_progress_.contains(place); });
-  if (ExecutablePtr executable = loaded_[place].lock()) return CompiledKernel{std::move(executable), "loaded"};
+  if (ExecutablePtr executable = loaded_[place].lock())
+    return CompiledKernel{std::move(executable), "loaded"};
   in_progress_.insert(place);
   lock.unlock();
   auto made = make(kernel, device, recipe, trust_images);
@@ -87,7 +100,8 @@ void Compiler::sweep() {
   live_after_sweep_ = loaded_.size();
 }
 
-Result<std::vector<CompiledKernel>> Compiler::get_all(std::span<const Job> jobs, bool trust_images, unsigned threads) {
+Result<std::vector<CompiledKernel>> Compiler::get_all(std::span<const Job> jobs, bool trust_images,
+                                                      unsigned threads) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::optional<Result<CompiledKernel>>> results(jobs.size());
   std::atomic<size_t> next{0};
@@ -101,7 +115,8 @@ Result<std::vector<CompiledKernel>> Compiler::get_all(std::span<const Job> jobs,
   {
     std::vector<std::jthread> helpers;
     try {
-      for (size_t i = 1; i < std::min<size_t>(threads, jobs.size()); ++i) helpers.emplace_back(work);
+      for (size_t i = 1; i < std::min<size_t>(threads, jobs.size()); ++i)
+        helpers.emplace_back(work);
     } catch (const std::system_error&) {  // no more threads: those that are there do all of it
     }
     work();
@@ -114,7 +129,8 @@ Result<std::vector<CompiledKernel>> Compiler::get_all(std::span<const Job> jobs,
   return out;
 }
 
-Result<KernelVariant> Compiler::make_variant(const KernelDesc& kernel, const Driver& driver, const ost_device_info_t& info) {
+Result<KernelVariant> Compiler::make_variant(const KernelDesc& kernel, const Driver& driver,
+                                             const ost_device_info_t& info) {
   OST_TRY_ASSIGN(const Recipe recipe, recipe_for(kernel.kir, driver, info));
   KernelVariant out;
   out.driver = driver.name();

@@ -1,5 +1,6 @@
-// A device that was opened, and what is made from it. All of these keep their device alive; a device keeps its driver.
-// Threads: Device, Buffer and Timeline are free-threaded; a Queue and a CommandList belong to one thread at a time.
+// A device that was opened, and what is made from it. All of these keep their device alive; a
+// device keeps its driver. Threads: Device, Buffer and Timeline are free-threaded; a Queue and a
+// CommandList belong to one thread at a time.
 #pragma once
 
 #include <ostinato/plugin.h>
@@ -48,7 +49,8 @@ class Device : public std::enable_shared_from_this<Device> {
   Result<> status() const;  // an error once the device is lost
 
   // `image_path`: a file that holds exactly the image, or "".
-  Result<ExecutablePtr> load(std::span<const uint8_t> image, std::string_view image_path, std::string_view entry);
+  Result<ExecutablePtr> load(std::span<const uint8_t> image, std::string_view image_path,
+                             std::string_view entry);
 
  private:
   friend class Driver;
@@ -99,7 +101,8 @@ class Timeline {
 // Work that can be submitted again and again with other buffers and variables.
 class CommandList {
  public:
-  static Result<std::unique_ptr<CommandList>> create(DevicePtr device, std::span<const ost_command_t> commands,
+  static Result<std::unique_ptr<CommandList>> create(DevicePtr device,
+                                                     std::span<const ost_command_t> commands,
                                                      uint32_t slot_count, uint32_t var_count);
   ~CommandList();
   ost_cmdlist_t* handle() const { return handle_; }

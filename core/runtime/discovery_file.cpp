@@ -21,7 +21,8 @@ constexpr uintmax_t kMaxBytes = 64 * 1024;
 
 template <typename... Args>
 std::unexpected<Error> bad(fmt::format_string<Args...> format, Args&&... args) {
-  return std::unexpected(Error{OST_INCOMPATIBLE, fmt::format(format, std::forward<Args>(args)...), 0, kRule, 0});
+  return std::unexpected(
+      Error{OST_INCOMPATIBLE, fmt::format(format, std::forward<Args>(args)...), 0, kRule, 0});
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -42,7 +43,8 @@ Result<std::string> text_member(const json::object& o, std::string_view key) {
   return std::string(v->get_string());
 }
 
-Result<std::string> text_or(const json::object& o, std::string_view key, std::string_view otherwise) {
+Result<std::string> text_or(const json::object& o, std::string_view key,
+                            std::string_view otherwise) {
   if (!o.contains(key)) return std::string(otherwise);
   return text_member(o, key);
 }
@@ -67,7 +69,8 @@ Result<> read_abi(const json::object& o, DiscoveryFile& out) {
   }
   const auto low = parse_abi(v->get_array()[0]);
   const auto high = parse_abi(v->get_array()[1]);
-  if (!low || !high || *low > *high) return bad("member \"abi\" is not a range of versions like [\"1.0\", \"1.0\"]");
+  if (!low || !high || *low > *high)
+    return bad("member \"abi\" is not a range of versions like [\"1.0\", \"1.0\"]");
   out.abi_min = *low;
   out.abi_max = *high;
   return {};
@@ -75,9 +78,11 @@ Result<> read_abi(const json::object& o, DiscoveryFile& out) {
 
 Result<> read_format(const json::object& o) {
   OST_TRY_ASSIGN(const std::string format, text_member(o, "format"));
-  if (format != "ostinato-plugin") return bad("format is \"{}\", wanted \"ostinato-plugin\"", format);
+  if (format != "ostinato-plugin")
+    return bad("format is \"{}\", wanted \"ostinato-plugin\"", format);
   const json::value* v = o.if_contains("format_version");
-  if (v == nullptr || !v->is_int64()) return bad("member \"format_version\" is missing or not a number");
+  if (v == nullptr || !v->is_int64())
+    return bad("member \"format_version\" is missing or not a number");
   if (v->get_int64() != 1) return bad("format_version is {}, this host reads 1", v->get_int64());
   return {};
 }
@@ -96,12 +101,15 @@ Result<DiscoveryFile> read_object(const json::object& o, const fs::path& path) {
   DiscoveryFile out;
   OST_TRY(read_format(o));
   OST_TRY_ASSIGN(const std::string library, text_member(o, "library"));
-  if (library.empty() || fs::path(library).is_absolute() || library.find('\0') != std::string::npos) {
+  if (library.empty() || fs::path(library).is_absolute() ||
+      library.find('\0') != std::string::npos) {
     return bad("library is \"{}\", wanted a path relative to this file", library);
   }
   out.library = (path.parent_path() / library).lexically_normal().string();
   const std::string file = path.filename().string();
-  OST_TRY_ASSIGN(out.name, text_or(o, "name", std::string_view(file).substr(0, file.size() - kDiscoverySuffix.size())));
+  OST_TRY_ASSIGN(
+      out.name,
+      text_or(o, "name", std::string_view(file).substr(0, file.size() - kDiscoverySuffix.size())));
   OST_TRY(read_abi(o, out));
   OST_TRY_ASSIGN(out.arch, text_member(o, "arch"));
   OST_TRY(read_sanitizer(o, out));
@@ -137,10 +145,14 @@ uint32_t host_sanitizer() { return plugin::sanitizer_of_build(); }
 
 std::string_view sanitizer_name(uint32_t sanitizer) {
   switch (sanitizer) {
-    case OST_SANITIZER_NONE: return "none";
-    case OST_SANITIZER_ADDRESS: return "address";
-    case OST_SANITIZER_THREAD: return "thread";
-    default: return "unknown";
+    case OST_SANITIZER_NONE:
+      return "none";
+    case OST_SANITIZER_ADDRESS:
+      return "address";
+    case OST_SANITIZER_THREAD:
+      return "thread";
+    default:
+      return "unknown";
   }
 }
 

@@ -1,4 +1,5 @@
-// The discovery file of a plugin, NAME.ostplugin.json, which says enough to refuse it without running its code:
+// The discovery file of a plugin, NAME.ostplugin.json, which says enough to refuse it without
+// running its code:
 //   {"format": "ostinato-plugin", "format_version": 1,
 //    "library": "libostinato_cpu.so",      relative to this file
 //    "abi": ["1.0", "1.0"],                first and last version of plugin.h that it has
@@ -33,7 +34,7 @@ Result<DiscoveryFile> read_discovery_file(const std::string& path);
 std::string_view host_arch();
 uint32_t host_sanitizer();
 std::string_view sanitizer_name(uint32_t sanitizer);
-std::string abi_name(uint32_t abi);  // "1.0"
+std::string abi_name(uint32_t abi);          // "1.0"
 bool is_driver_name(std::string_view name);  // [a-z][a-z0-9_]*
 
 }  // namespace ost::runtime

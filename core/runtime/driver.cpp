@@ -18,8 +18,9 @@ bool has_end(const char (&array)[N]) {
   return std::memchr(array, 0, N) != nullptr;
 }
 
-// Drivers by their driver_create, which is a different one in each library. `alive` outlasts the last reference until
-// driver_destroy has returned, so that there are never two drivers of one plugin.
+// Drivers by their driver_create, which is a different one in each library. `alive` outlasts the
+// last reference until driver_destroy has returned, so that there are never two drivers of one
+// plugin.
 struct LiveDrivers {
   struct Slot {
     std::weak_ptr<Driver> driver;
@@ -31,18 +32,24 @@ struct LiveDrivers {
 };
 
 LiveDrivers& live_drivers() {
-  static LiveDrivers* const instance = new LiveDrivers;  // leaked: the last driver may go while the process ends
+  static LiveDrivers* const instance =
+      new LiveDrivers;  // leaked: the last driver may go while the process ends
   return *instance;
 }
 
-void* identity_of(const Plugin& plugin) { return reinterpret_cast<void*>(plugin.table.entries.driver_create); }
+void* identity_of(const Plugin& plugin) {
+  return reinterpret_cast<void*>(plugin.table.entries.driver_create);
+}
 
 Result<> check_info(const ost_device_info_t& info, uint32_t index) {
   const auto bad = [index](std::string what, uint32_t rule) {
-    return std::unexpected(Error{OST_INCOMPATIBLE, fmt::format("device {}: {}", index, what), 0, rule, 0});
+    return std::unexpected(
+        Error{OST_INCOMPATIBLE, fmt::format("device {}: {}", index, what), 0, rule, 0});
   };
-  if (!has_end(info.name) || !has_end(info.target) || !has_end(info.reason)) return bad("a text has no end", 5);
-  if (info.form_count > OST_MAX_FORMS) return bad(fmt::format("has {} forms, wanted at most {}", info.form_count, OST_MAX_FORMS), 1);
+  if (!has_end(info.name) || !has_end(info.target) || !has_end(info.reason))
+    return bad("a text has no end", 5);
+  if (info.form_count > OST_MAX_FORMS)
+    return bad(fmt::format("has {} forms, wanted at most {}", info.form_count, OST_MAX_FORMS), 1);
   if ((info.flags & OST_DEVICE_UNUSABLE) != 0) return {};
   if (info.form_count == 0) return bad("accepts no kernel form", 9);
   if (info.min_align == 0 || (info.min_align & (info.min_align - 1)) != 0) {
@@ -84,7 +91,8 @@ Error error_of(ost_status_t status, const ost_error_t& error, std::string_view w
   const std::string_view text(error.message, strnlen(error.message, sizeof error.message));
   Error e;
   e.status = status;
-  e.message = fmt::format("{}: {}", where, text.empty() ? std::string_view(status_name(status)) : text);
+  e.message =
+      fmt::format("{}: {}", where, text.empty() ? std::string_view(status_name(status)) : text);
   e.native_code = error.native_code;
   e.rule = error.rule;
   e.flags = error.flags;
@@ -113,14 +121,16 @@ Result<DriverPtr> Driver::create(const PluginPtr& plugin, const DriverOptions& o
   return driver;
 }
 
-Result<std::unique_ptr<Driver>> Driver::make(const PluginPtr& plugin, const DriverOptions& options) {
+Result<std::unique_ptr<Driver>> Driver::make(const PluginPtr& plugin,
+                                             const DriverOptions& options) {
   std::unique_ptr<Driver> driver(new Driver);
   driver->plugin_ = plugin;
   driver->host_ = std::make_unique<HostContext>(*plugin, options);
   OST_TRY(call(plugin->name, "driver_create", [&](ost_error_t* e) {
     return driver->table().driver_create(&driver->host_->table, &driver->handle_, e);
   }));
-  if (driver->handle_ == nullptr) return fail(OST_INTERNAL, "{}: driver_create gave no driver", plugin->name);
+  if (driver->handle_ == nullptr)
+    return fail(OST_INTERNAL, "{}: driver_create gave no driver", plugin->name);
   if (auto ok = driver->read_devices(); !ok) {
     log(LogLevel::warning, "{}", ok.error().message);
     driver->devices_.clear();
@@ -138,29 +148,35 @@ Driver::~Driver() {
 Result<> Driver::read_devices() {
   uint32_t count = 0;
   Collect<std::string> reason;
-  OST_TRY(call(name(), "device_count",
-               [&](ost_error_t* e) { return table().device_count(handle_, &count, reason.sink(), e); }));
+  OST_TRY(call(name(), "device_count", [&](ost_error_t* e) {
+    return table().device_count(handle_, &count, reason.sink(), e);
+  }));
   no_device_reason_ = reason.take();
-  if (count > kMaxDevices) return fail(OST_INCOMPATIBLE, "{}: {} devices, wanted at most {}", name(), count, kMaxDevices);
+  if (count > kMaxDevices)
+    return fail(OST_INCOMPATIBLE, "{}: {} devices, wanted at most {}", name(), count, kMaxDevices);
   for (uint32_t i = 0; i < count; ++i) {
     ost_device_info_t info{};
     info.size = sizeof info;
-    OST_TRY(call(name(), "device_info", [&](ost_error_t* e) { return table().device_info(handle_, i, &info, e); }));
+    OST_TRY(call(name(), "device_info",
+                 [&](ost_error_t* e) { return table().device_info(handle_, i, &info, e); }));
     if (auto ok = check_info(info, i); !ok) return std::unexpected(ok.error().in(name()));
     devices_.push_back(info);
   }
-  if (count == 0 && no_device_reason_.empty()) no_device_reason_ = "the driver found no device and did not say why";
+  if (count == 0 && no_device_reason_.empty())
+    no_device_reason_ = "the driver found no device and did not say why";
   return {};
 }
 
 Result<std::string> Driver::compiler_key(std::string_view target) const {
   Collect<std::string> key;
-  OST_TRY(call(name(), "compiler_key",
-               [&](ost_error_t* e) { return table().compiler_key(handle_, str(target), key.sink(), e); }));
+  OST_TRY(call(name(), "compiler_key", [&](ost_error_t* e) {
+    return table().compiler_key(handle_, str(target), key.sink(), e);
+  }));
   return key.take();
 }
 
-Result<std::vector<uint8_t>> Driver::compile(const CompileRequest& request, std::string* log_text) const {
+Result<std::vector<uint8_t>> Driver::compile(const CompileRequest& request,
+                                             std::string* log_text) const {
   Collect<std::vector<uint8_t>> image;
   Collect<std::string> messages;
   ost_compile_t job{};
@@ -172,47 +188,65 @@ Result<std::vector<uint8_t>> Driver::compile(const CompileRequest& request, std:
   job.options = str(request.options);
   job.image = image.sink();
   job.log = messages.sink();
-  auto done = call(name(), "compile", [&](ost_error_t* e) { return table().compile(handle_, &job, e); });
+  auto done =
+      call(name(), "compile", [&](ost_error_t* e) { return table().compile(handle_, &job, e); });
   std::string said = messages.take();
   if (!done && !said.empty()) done.error().message += "\n" + said;
   if (log_text != nullptr) *log_text = std::move(said);
   OST_TRY(done);
-  if (image.failed()) return fail(OST_OUT_OF_MEMORY, "{}: compile: no memory for the image", name());
+  if (image.failed())
+    return fail(OST_OUT_OF_MEMORY, "{}: compile: no memory for the image", name());
   std::vector<uint8_t> bytes = image.take();
-  if (bytes.empty()) return fail(OST_COMPILE_FAILED, "{}: compile: the compiler made an empty image", name());
+  if (bytes.empty())
+    return fail(OST_COMPILE_FAILED, "{}: compile: the compiler made an empty image", name());
   return bytes;
 }
 
-Result<Fit> Driver::image_check(const ost_device_info_t& info, std::span<const uint8_t> image) const {
+Result<Fit> Driver::image_check(const ost_device_info_t& info,
+                                std::span<const uint8_t> image) const {
   Fit out;
   Collect<std::string> reason;
   OST_TRY(call(name(), "image_check", [&](ost_error_t* e) {
-    return table().image_check(handle_, &info, {image.data(), image.size()}, &out.fit, reason.sink(), e);
+    return table().image_check(handle_, &info, {image.data(), image.size()}, &out.fit,
+                               reason.sink(), e);
   }));
   out.reason = reason.take();
-  if (out.fit > OST_FIT_UNUSABLE) return fail(OST_INCOMPATIBLE, "{}: image_check: unknown answer {}", name(), out.fit);
+  if (out.fit > OST_FIT_UNUSABLE)
+    return fail(OST_INCOMPATIBLE, "{}: image_check: unknown answer {}", name(), out.fit);
   return out;
 }
 
 std::string_view form_name(uint32_t form) {
   switch (form) {
-    case OST_FORM_KIR_L1: return "kir-l1";
-    case OST_FORM_KIR_L2: return "kir-l2";
-    case OST_FORM_OPENCL_C: return "opencl-c";
-    case OST_FORM_HIP_CPP: return "hip-cpp";
-    case OST_FORM_CUDA_CPP: return "cuda-cpp";
-    case OST_FORM_C99: return "c99";
-    default: return "unknown form";
+    case OST_FORM_KIR_L1:
+      return "kir-l1";
+    case OST_FORM_KIR_L2:
+      return "kir-l2";
+    case OST_FORM_OPENCL_C:
+      return "opencl-c";
+    case OST_FORM_HIP_CPP:
+      return "hip-cpp";
+    case OST_FORM_CUDA_CPP:
+      return "cuda-cpp";
+    case OST_FORM_C99:
+      return "c99";
+    default:
+      return "unknown form";
   }
 }
 
 std::string_view device_kind_name(uint32_t kind) {
   switch (kind) {
-    case OST_DEVICE_KIND_CPU: return "CPU";
-    case OST_DEVICE_KIND_GPU: return "GPU";
-    case OST_DEVICE_KIND_ACCELERATOR: return "accelerator";
-    case OST_DEVICE_KIND_REFERENCE: return "reference";
-    default: return "unknown kind";
+    case OST_DEVICE_KIND_CPU:
+      return "CPU";
+    case OST_DEVICE_KIND_GPU:
+      return "GPU";
+    case OST_DEVICE_KIND_ACCELERATOR:
+      return "accelerator";
+    case OST_DEVICE_KIND_REFERENCE:
+      return "reference";
+    default:
+      return "unknown kind";
   }
 }
 

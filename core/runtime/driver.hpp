@@ -1,5 +1,5 @@
-// A driver: a plugin that was created in this process. One per plugin file and process, whoever asks (rule of
-// driver_create); it lives as long as something made from it.
+// A driver: a plugin that was created in this process. One per plugin file and process, whoever
+// asks (rule of driver_create); it lives as long as something made from it.
 #pragma once
 
 #include <ostinato/plugin.h>
@@ -23,7 +23,8 @@ using DevicePtr = std::shared_ptr<Device>;
 class Driver;
 using DriverPtr = std::shared_ptr<Driver>;
 
-// "threads" -> "4" for all drivers, "cpu.threads" -> "4" for one, which wins. Read when a driver is created.
+// "threads" -> "4" for all drivers, "cpu.threads" -> "4" for one, which wins. Read when a driver is
+// created.
 using DriverOptions = std::map<std::string, std::string, std::less<>>;
 
 // Whether a device proved that it computes the bits that KIR defines.
@@ -37,7 +38,8 @@ class CompileCache;
 
 struct OpenOptions {
   bool self_test = true;
-  std::shared_ptr<CompileCache> cache;  // for the kernels of the self-test; null: they are compiled each time
+  std::shared_ptr<CompileCache>
+      cache;  // for the kernels of the self-test; null: they are compiled each time
 };
 
 struct CompileRequest {
@@ -55,7 +57,8 @@ struct Fit {
 
 class Driver : public std::enable_shared_from_this<Driver> {
  public:
-  // The driver of this plugin in this process, made if there is none. `options` matter only where it is made.
+  // The driver of this plugin in this process, made if there is none. `options` matter only where
+  // it is made.
   static Result<DriverPtr> create(const PluginPtr& plugin, const DriverOptions& options);
   ~Driver();
 
@@ -81,7 +84,8 @@ class Driver : public std::enable_shared_from_this<Driver> {
  private:
   struct HostContext;
   Driver() = default;
-  static Result<std::unique_ptr<Driver>> make(const PluginPtr& plugin, const DriverOptions& options);
+  static Result<std::unique_ptr<Driver>> make(const PluginPtr& plugin,
+                                              const DriverOptions& options);
   Result<> read_devices();
 
   PluginPtr plugin_;
@@ -94,8 +98,8 @@ class Driver : public std::enable_shared_from_this<Driver> {
   std::vector<SelfTestResult> self_tests_;
 };
 
-std::string_view form_name(uint32_t form);           // "kir-l1", "opencl-c", ...
-std::string_view device_kind_name(uint32_t kind);    // "CPU", "GPU", "accelerator", "reference"
+std::string_view form_name(uint32_t form);         // "kir-l1", "opencl-c", ...
+std::string_view device_kind_name(uint32_t kind);  // "CPU", "GPU", "accelerator", "reference"
 // An error that a plugin returned, with its name in front.
 Error error_of(ost_status_t status, const ost_error_t& error, std::string_view where);
 

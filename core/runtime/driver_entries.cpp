@@ -25,7 +25,9 @@ void explain(T, const char*) {}
 template <size_t N>
 struct Name {
   char text[N];
-  constexpr Name(const char (&from)[N]) { std::copy_n(from, N, text); }  // NOLINT: for use as a template argument
+  constexpr Name(const char (&from)[N]) {
+    std::copy_n(from, N, text);
+  }  // NOLINT: for use as a template argument
 };
 
 // What stands where a plugin has NULL: a function of the entry's own type.
@@ -53,7 +55,8 @@ constexpr bool OPT = false;
 constexpr size_t kEntryCount = 0 OST_DRIVER_ENTRIES(X);
 #undef X
 // The list in the header names every entry of the table.
-static_assert(sizeof(ost_driver_table_t) == offsetof(ost_driver_table_t, driver_create) + kEntryCount * sizeof(void*));
+static_assert(sizeof(ost_driver_table_t) ==
+              offsetof(ost_driver_table_t, driver_create) + kEntryCount * sizeof(void*));
 
 // What version 1.0 had, which is accepted for ever.
 constexpr size_t kSizeV1 = offsetof(ost_driver_table_t, get_extension) + sizeof(void*);
@@ -87,7 +90,9 @@ Result<DriverTable> complete_table(const ost_driver_table_t* from_plugin) {
   if (from_plugin == nullptr) return broken(3, "the plugin gave no driver table");
   const uint32_t size = from_plugin->size;
   if (size < kSizeV1) {
-    return broken(2, fmt::format("the driver table is too short: found {} bytes, wanted at least {}", size, kSizeV1));
+    return broken(
+        2, fmt::format("the driver table is too short: found {} bytes, wanted at least {}", size,
+                       kSizeV1));
   }
   DriverTable out;
   ost_driver_table_t& t = out.entries;
@@ -97,8 +102,10 @@ Result<DriverTable> complete_table(const ost_driver_table_t* from_plugin) {
     return broken(3, fmt::format("the driver table lacks required entries: {}", missing));
   }
   OST_TRY(check_pair("mapping (buffer_map, buffer_unmap)", t.buffer_map, t.buffer_unmap));
-  OST_TRY(check_pair("command lists (cmdlist_create, cmdlist_destroy)", t.cmdlist_create, t.cmdlist_destroy));
-  OST_TRY(check_pair("profiling (profile_enable, profile_drain)", t.profile_enable, t.profile_drain));
+  OST_TRY(check_pair("command lists (cmdlist_create, cmdlist_destroy)", t.cmdlist_create,
+                     t.cmdlist_destroy));
+  OST_TRY(
+      check_pair("profiling (profile_enable, profile_drain)", t.profile_enable, t.profile_drain));
   out.has_map = t.buffer_map != nullptr;
   out.has_flush = t.buffer_flush != nullptr;
   out.has_import_host = t.buffer_import_host != nullptr;

@@ -16,16 +16,19 @@ constexpr EnvVariable kTable[] = {
      "$XDG_CACHE_HOME/ostinato, ~/.cache/ostinato"},
     {"OSTINATO_DEVICE", "the device that \"auto\" must take", "the best one that is available"},
     {"OSTINATO_OPTIONS", "options of drivers: \"threads=4;cpu.isa=avx2\", for all or for one", ""},
-    {"OSTINATO_PLUGINS", "globs of driver names to load, those with ! not to load: \"cpu,!hip*\"", "all"},
-    {"OSTINATO_PLUGIN_FILES", "discovery files or libraries, separated by colons, instead of any search", ""},
-    {"OSTINATO_PLUGIN_PATH", "folders with discovery files, separated by colons, searched first", ""},
-    {"OSTINATO_REQUIRE", "1: \"auto\" fails where it would pass over a better device that does not open", "0"},
-    {"OSTINATO_THREADS", "threads of drivers that have any; \"threads\" in OSTINATO_OPTIONS wins", "all cores"},
+    {"OSTINATO_PLUGINS", "globs of driver names to load, those with ! not to load: \"cpu,!hip*\"",
+     "all"},
+    {"OSTINATO_PLUGIN_FILES",
+     "discovery files or libraries, separated by colons, instead of any search", ""},
+    {"OSTINATO_PLUGIN_PATH", "folders with discovery files, separated by colons, searched first",
+     ""},
+    {"OSTINATO_REQUIRE",
+     "1: \"auto\" fails where it would pass over a better device that does not open", "0"},
+    {"OSTINATO_THREADS", "threads of drivers that have any; \"threads\" in OSTINATO_OPTIONS wins",
+     "all cores"},
 };
 
 bool has_raised_privileges() { return getauxval(AT_SECURE) != 0; }
-
-
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// Every environment variable that the core reads, in one table. The environment is ignored in a process that runs with
-// raised privileges (AT_SECURE), so that it cannot be used to load code into it.
+// Every environment variable that the core reads, in one table. The environment is ignored in a
+// process that runs with raised privileges (AT_SECURE), so that it cannot be used to load code into
+// it.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,8 @@ struct EnvVariable {
 
 std::span<const EnvVariable> env_table();
 
-// The value, if the variable is set, not empty, and the process may read it. `name` is one of the table.
+// The value, if the variable is set, not empty, and the process may read it. `name` is one of the
+// table.
 std::optional<std::string> env(std::string_view name);
 
 struct EnvValue {

@@ -33,7 +33,8 @@ Result<> compile_expressions(InstanceState& s) {
   }
   for (uint32_t i = 0; i < p.buffers.size(); ++i) {
     OST_TRY_ASSIGN(VarExpr e, VarExpr::compile(p.buffers[i].elements, p.vars));
-    const bool argument = p.buffers[i].kind == BufferKind::input || p.buffers[i].kind == BufferKind::output;
+    const bool argument =
+        p.buffers[i].kind == BufferKind::input || p.buffers[i].kind == BufferKind::output;
     if (argument) s.arguments.push_back(i);
     if (!argument && !e.is_const()) s.symbolic.push_back(i);
     s.elements.push_back(std::move(e));
@@ -46,18 +47,22 @@ Result<> compile_expressions(InstanceState& s) {
   return {};
 }
 
-Result<> open_devices(InstanceState& s, std::vector<DevicePtr> devices, const InstanceOptions& options) {
+Result<> open_devices(InstanceState& s, std::vector<DevicePtr> devices,
+                      const InstanceOptions& options) {
   const Program& p = *s.program;
   if (devices.size() < p.device_count) {
-    return fail(OST_INVALID_ARGUMENT, "the program has {} logical devices, {} were given", p.device_count, devices.size());
+    return fail(OST_INVALID_ARGUMENT, "the program has {} logical devices, {} were given",
+                p.device_count, devices.size());
   }
   devices.resize(p.device_count);
   s.device_ptrs = devices;
   for (DevicePtr& device : devices) {
     const SelfTestResult& test = device->self_test();
     if (p.numerics == kir::Numerics::strict && test.ran && !test.exact) {
-      if (options.require_exact) return fail(OST_UNAVAILABLE, "{} is inexact: {}", device->id(), test.reason);
-      log(LogLevel::warning, "a strict program runs on {}, which is inexact: {}", device->id(), test.reason);
+      if (options.require_exact)
+        return fail(OST_UNAVAILABLE, "{} is inexact: {}", device->id(), test.reason);
+      log(LogLevel::warning, "a strict program runs on {}, which is inexact: {}", device->id(),
+          test.reason);
     }
     DeviceState d;
     OST_TRY_ASSIGN(d.queue, Queue::create(device));
@@ -92,7 +97,8 @@ Result<> load_kernels(InstanceState& s, Compiler& compiler, const InstanceOption
 Result<uint64_t> largest_bytes(const Sym& elements, DType dtype) {
   const int64_t most = std::max<int64_t>(elements.upper(), 0);
   uint64_t bytes = 0;
-  if (most == INT64_MAX || __builtin_mul_overflow(static_cast<uint64_t>(most), uint64_t{size_of(dtype)}, &bytes)) {
+  if (most == INT64_MAX ||
+      __builtin_mul_overflow(static_cast<uint64_t>(most), uint64_t{size_of(dtype)}, &bytes)) {
     return fail(OST_INVALID_ARGUMENT, "a size of {} elements has no bound", elements.str());
   }
   return bytes;
@@ -101,7 +107,9 @@ Result<uint64_t> largest_bytes(const Sym& elements, DType dtype) {
 Result<BufferRef> upload(const DevicePtr& device, uint64_t bytes, const Literal* data) {
   OST_TRY_ASSIGN(BufferPtr buffer, Buffer::allocate(device, bytes));
   if (data != nullptr) {
-    if (data->bytes.size() > bytes) return fail(OST_INVALID_ARGUMENT, "{} bytes of data for a buffer of {}", data->bytes.size(), bytes);
+    if (data->bytes.size() > bytes)
+      return fail(OST_INVALID_ARGUMENT, "{} bytes of data for a buffer of {}", data->bytes.size(),
+                  bytes);
     OST_TRY(buffer->write(0, data->bytes));
   } else {
     OST_TRY(buffer->write(0, std::vector<uint8_t>(bytes)));
@@ -112,7 +120,8 @@ Result<BufferRef> upload(const DevicePtr& device, uint64_t bytes, const Literal*
 Result<> make_states(InstanceState& s, const InstanceOptions& options) {
   const Program& p = *s.program;
   if (!options.states.empty() && options.states.size() != p.states.size()) {
-    return fail(OST_INVALID_ARGUMENT, "the program has {} states, storage for {} was given", p.states.size(), options.states.size());
+    return fail(OST_INVALID_ARGUMENT, "the program has {} states, storage for {} was given",
+                p.states.size(), options.states.size());
   }
   for (size_t i = 0; i < p.states.size(); ++i) {
     const StateDesc& d = p.states[i];
@@ -123,8 +132,9 @@ Result<> make_states(InstanceState& s, const InstanceOptions& options) {
       s.build.state_bytes += bytes;
       s.states.push_back(std::move(made));
     } else if (given.buffer->device() != s.device_ptrs[d.device] || given.bytes < bytes) {
-      return fail(OST_INVALID_ARGUMENT, "state {} ({}) is {} bytes on {}, wanted {} bytes on {}", i, d.name, given.bytes,
-                  given.buffer->device()->id(), bytes, s.device_ptrs[d.device]->id());
+      return fail(OST_INVALID_ARGUMENT, "state {} ({}) is {} bytes on {}, wanted {} bytes on {}", i,
+                  d.name, given.bytes, given.buffer->device()->id(), bytes,
+                  s.device_ptrs[d.device]->id());
     } else {
       s.states.push_back(given);
     }
@@ -165,8 +175,10 @@ Result<> make_memory(InstanceState& s, const InstanceOptions& options) {
 Instance::Instance(std::unique_ptr<InstanceState> state) : state_(std::move(state)) {}
 Instance::~Instance() = default;
 
-Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const Program> program, std::vector<DevicePtr> devices,
-                                                   Compiler& compiler, const InstanceOptions& options) {
+Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const Program> program,
+                                                   std::vector<DevicePtr> devices,
+                                                   Compiler& compiler,
+                                                   const InstanceOptions& options) {
   auto state = std::make_unique<InstanceState>();
   state->program = std::move(program);
   OST_TRY(compile_expressions(*state));

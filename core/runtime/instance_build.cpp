@@ -6,10 +6,12 @@
 namespace ost::runtime {
 namespace {
 
-// Turns the steps of one segment into commands. Pointers into refs and var_maps stay valid: those are sized up front.
+// Turns the steps of one segment into commands. Pointers into refs and var_maps stay valid: those
+// are sized up front.
 class SegmentBuilder {
  public:
-  SegmentBuilder(InstanceState& s, const Segment& segment) : s_(s), p_(*s.program), device_(*s.devices[segment.device].device) {
+  SegmentBuilder(InstanceState& s, const Segment& segment)
+      : s_(s), p_(*s.program), device_(*s.devices[segment.device].device) {
     out_.device = segment.device;
     out_.steps = segment.steps;
     out_.refs.resize(segment.steps.size());
@@ -28,7 +30,8 @@ class SegmentBuilder {
     }
     out_.slots.resize(out_.slot_buffers.size());
     if (!device_.driver().features().has_command_lists) return std::move(out_);
-    OST_TRY_ASSIGN(out_.list, CommandList::create(s_.device_ptrs[out_.device], out_.commands, static_cast<uint32_t>(out_.slots.size()),
+    OST_TRY_ASSIGN(out_.list, CommandList::create(s_.device_ptrs[out_.device], out_.commands,
+                                                  static_cast<uint32_t>(out_.slots.size()),
                                                   static_cast<uint32_t>(p_.vars.size())));
     out_.call.size = sizeof out_.call;
     out_.call.kind = OST_CMD_CMDLIST;
@@ -43,13 +46,17 @@ class SegmentBuilder {
   uint32_t slot_of(uint32_t buffer) {
     const auto found = std::ranges::find(out_.slot_buffers, buffer);
     if (found == out_.slot_buffers.end()) out_.slot_buffers.push_back(buffer);
-    return static_cast<uint32_t>(std::ranges::find(out_.slot_buffers, buffer) - out_.slot_buffers.begin()) + 1;
+    return static_cast<uint32_t>(std::ranges::find(out_.slot_buffers, buffer) -
+                                 out_.slot_buffers.begin()) +
+           1;
   }
 
-  // `exact`: the command looks at the size, so a buffer whose size depends on variables is bound in each run.
+  // `exact`: the command looks at the size, so a buffer whose size depends on variables is bound in
+  // each run.
   void add_ref(uint32_t buffer, size_t command, bool exact) {
     const BufferKind kind = p_.buffers[buffer].kind;
-    const bool bound = kind == BufferKind::input || kind == BufferKind::output || (exact && !s_.elements[buffer].is_const());
+    const bool bound = kind == BufferKind::input || kind == BufferKind::output ||
+                       (exact && !s_.elements[buffer].is_const());
     ost_ref_t ref{};
     if (bound) {
       ref.slot = slot_of(buffer);  // size 0: all that is bound
@@ -106,8 +113,10 @@ uint64_t staging_bytes(const InstanceState& s) {
     const Step& step = s.program->steps[a.index];
     const BufferDesc& to = s.program->buffers[step.args[0]];
     const BufferDesc& from = s.program->buffers[step.args[1]];
-    if (s.device_ptrs[to.device]->host_visible() || s.device_ptrs[from.device]->host_visible()) continue;
-    most = std::max(most, static_cast<uint64_t>(std::max<int64_t>(to.elements.upper(), 0)) * size_of(to.dtype));
+    if (s.device_ptrs[to.device]->host_visible() || s.device_ptrs[from.device]->host_visible())
+      continue;
+    most = std::max(
+        most, static_cast<uint64_t>(std::max<int64_t>(to.elements.upper(), 0)) * size_of(to.dtype));
   }
   return std::min<uint64_t>(most, uint64_t{4} << 20);
 }

@@ -9,16 +9,19 @@ namespace {
 
 uint64_t now_ns() {
   using namespace std::chrono;
-  return static_cast<uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint64_t>(
+      duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
 Result<> check_vars(const Program& p, std::span<const int64_t> vars) {
   if (vars.size() != p.vars.size()) {
-    return fail(OST_INVALID_ARGUMENT, "{} variables were given, the program has {}", vars.size(), p.vars.size());
+    return fail(OST_INVALID_ARGUMENT, "{} variables were given, the program has {}", vars.size(),
+                p.vars.size());
   }
   for (size_t i = 0; i < vars.size(); ++i) {
     if (vars[i] >= p.vars[i].min && vars[i] <= p.vars[i].max) continue;
-    return fail(OST_INVALID_ARGUMENT, "variable {} is {}, wanted {} to {}", p.vars[i].name, vars[i], p.vars[i].min, p.vars[i].max);
+    return fail(OST_INVALID_ARGUMENT, "variable {} is {}, wanted {} to {}", p.vars[i].name, vars[i],
+                p.vars[i].min, p.vars[i].max);
   }
   return {};
 }
@@ -29,7 +32,9 @@ Result<> check_guards(const InstanceState& s, std::span<const int64_t> vars) {
     const auto high = s.guards[i].high.eval(vars);
     if (low && high && *low <= *high) continue;
     const Guard& g = s.program->guards[i];
-    return fail(OST_INVALID_ARGUMENT, "the program needs {} <= {} ({}), which does not hold for these variables", g.low.str(), g.high.str(), g.why);
+    return fail(OST_INVALID_ARGUMENT,
+                "the program needs {} <= {} ({}), which does not hold for these variables",
+                g.low.str(), g.high.str(), g.why);
   }
   return {};
 }
@@ -37,7 +42,8 @@ Result<> check_guards(const InstanceState& s, std::span<const int64_t> vars) {
 // The shape for an error message; the slow path.
 std::string shape_text(const ShapeExpr& shape, std::span<const int64_t> vars) {
   std::string out = "[";
-  for (size_t i = 0; i < shape.dims.size(); ++i) out += fmt::format("{}{}", i == 0 ? "" : ", ", shape.dims[i].eval(vars).value_or(-1));
+  for (size_t i = 0; i < shape.dims.size(); ++i)
+    out += fmt::format("{}{}", i == 0 ? "" : ", ", shape.dims[i].eval(vars).value_or(-1));
   return out + "]";
 }
 
@@ -49,67 +55,83 @@ struct Argument {
 };
 
 // The part of `given` that the program will use. An argument without elements needs no buffer.
-Result<BufferRef> fit(const Argument& a, const BufferRef& given, const DeviceState& device, std::span<const int64_t> vars) {
-  OST_TRY_ASSIGN(const uint64_t bytes, checked_bytes(a.shape.elements, a.shape.element_bytes, vars));
+Result<BufferRef> fit(const Argument& a, const BufferRef& given, const DeviceState& device,
+                      std::span<const int64_t> vars) {
+  OST_TRY_ASSIGN(const uint64_t bytes,
+                 checked_bytes(a.shape.elements, a.shape.element_bytes, vars));
   if (bytes == 0 && !given.buffer) return BufferRef{device.empty, 0, 0};
-  if (!given.buffer) return fail(OST_INVALID_ARGUMENT, "{} {} ({}) has no buffer", a.what, a.index, a.name);
+  if (!given.buffer)
+    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) has no buffer", a.what, a.index, a.name);
   if (given.buffer->device() != device.device) {
-    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) is on {}, wanted on {}", a.what, a.index, a.name, given.buffer->device()->id(),
-                device.device->id());
+    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) is on {}, wanted on {}", a.what, a.index, a.name,
+                given.buffer->device()->id(), device.device->id());
   }
   if (given.bytes < bytes) {
-    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) has {} bytes, wanted {} for shape {}", a.what, a.index, a.name, given.bytes, bytes,
-                shape_text(a.shape, vars));
+    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) has {} bytes, wanted {} for shape {}", a.what,
+                a.index, a.name, given.bytes, bytes, shape_text(a.shape, vars));
   }
   if (given.offset > given.buffer->bytes() || bytes > given.buffer->bytes() - given.offset) {
-    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) ends beyond its buffer of {} bytes", a.what, a.index, a.name, given.buffer->bytes());
+    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) ends beyond its buffer of {} bytes", a.what,
+                a.index, a.name, given.buffer->bytes());
   }
   if (given.offset % device.device->info().min_align != 0) {
-    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) starts at byte {}, wanted a multiple of {}", a.what, a.index, a.name, given.offset,
-                device.device->info().min_align);
+    return fail(OST_INVALID_ARGUMENT, "{} {} ({}) starts at byte {}, wanted a multiple of {}",
+                a.what, a.index, a.name, given.offset, device.device->info().min_align);
   }
   return BufferRef{given.buffer, given.offset, bytes};
 }
 
 bool overlap(const BufferRef& a, const BufferRef& b) {
-  return a.buffer == b.buffer && a.bytes != 0 && b.bytes != 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  return a.buffer == b.buffer && a.bytes != 0 && b.bytes != 0 && a.offset < b.offset + b.bytes &&
+         b.offset < a.offset + a.bytes;
 }
 
-// What a run writes may have no second name: the memory plan and the order of steps know only the first.
+// What a run writes may have no second name: the memory plan and the order of steps know only the
+// first.
 Result<> check_aliasing(const InstanceState& s) {
   const Program& p = *s.program;
   const auto is_written = [&](size_t i) {
-    return p.buffers[i].kind == BufferKind::output || (p.buffers[i].kind == BufferKind::input && p.inputs[p.buffers[i].slot].written);
+    return p.buffers[i].kind == BufferKind::output ||
+           (p.buffers[i].kind == BufferKind::input && p.inputs[p.buffers[i].slot].written);
   };
-  const auto same_argument = [&](size_t i, size_t k) { return p.buffers[i].kind == p.buffers[k].kind && p.buffers[i].slot == p.buffers[k].slot; };
+  const auto same_argument = [&](size_t i, size_t k) {
+    return p.buffers[i].kind == p.buffers[k].kind && p.buffers[i].slot == p.buffers[k].slot;
+  };
   const auto describe = [&](size_t i) {
-    return fmt::format("{} {}", p.buffers[i].kind == BufferKind::input ? "input" : "output", p.buffers[i].slot);
+    return fmt::format("{} {}", p.buffers[i].kind == BufferKind::input ? "input" : "output",
+                       p.buffers[i].slot);
   };
   for (const uint32_t i : s.arguments) {
     if (!is_written(i)) continue;
     for (const uint32_t k : s.arguments) {
       if (same_argument(i, k) || !overlap(s.bound[i], s.bound[k])) continue;
-      return fail(OST_INVALID_ARGUMENT, "{} and {} share memory, and the program writes {}", describe(i), describe(k), describe(i));
+      return fail(OST_INVALID_ARGUMENT, "{} and {} share memory, and the program writes {}",
+                  describe(i), describe(k), describe(i));
     }
   }
   return {};
 }
 
-Result<> bind(InstanceState& s, std::span<const BufferRef> inputs, std::span<const BufferRef> outputs, std::span<const int64_t> vars) {
+Result<> bind(InstanceState& s, std::span<const BufferRef> inputs,
+              std::span<const BufferRef> outputs, std::span<const int64_t> vars) {
   const Program& p = *s.program;
   if (inputs.size() != p.inputs.size() || outputs.size() != p.outputs.size()) {
-    return fail(OST_INVALID_ARGUMENT, "{} inputs and {} outputs were given, the program has {} and {}", inputs.size(), outputs.size(),
-                p.inputs.size(), p.outputs.size());
+    return fail(OST_INVALID_ARGUMENT,
+                "{} inputs and {} outputs were given, the program has {} and {}", inputs.size(),
+                outputs.size(), p.inputs.size(), p.outputs.size());
   }
   for (const uint32_t i : s.symbolic) {
-    OST_TRY_ASSIGN(s.bound[i].bytes, checked_bytes(s.elements[i], size_of(p.buffers[i].dtype), vars));
+    OST_TRY_ASSIGN(s.bound[i].bytes,
+                   checked_bytes(s.elements[i], size_of(p.buffers[i].dtype), vars));
   }
   for (const uint32_t i : s.arguments) {
     const BufferDesc& b = p.buffers[i];
     if (b.kind == BufferKind::input) {
-      OST_TRY_ASSIGN(s.bound[i], fit({"input", b.slot, p.inputs[b.slot].name, s.inputs[b.slot]}, inputs[b.slot], s.devices[b.device], vars));
+      OST_TRY_ASSIGN(s.bound[i], fit({"input", b.slot, p.inputs[b.slot].name, s.inputs[b.slot]},
+                                     inputs[b.slot], s.devices[b.device], vars));
     } else {
-      OST_TRY_ASSIGN(s.bound[i], fit({"output", b.slot, p.outputs[b.slot].name, s.outputs[b.slot]}, outputs[b.slot], s.devices[b.device], vars));
+      OST_TRY_ASSIGN(s.bound[i], fit({"output", b.slot, p.outputs[b.slot].name, s.outputs[b.slot]},
+                                     outputs[b.slot], s.devices[b.device], vars));
     }
   }
   return check_aliasing(s);
@@ -124,9 +146,11 @@ void bind_segment(InstanceState& s, PreparedSegment& segment) {
     segment.call.vars = s.vars.data();
     return;
   }
-  for (const auto& patch : segment.patches) segment.refs[patch.command][patch.ref] = segment.slots[patch.slot];
+  for (const auto& patch : segment.patches)
+    segment.refs[patch.command][patch.ref] = segment.slots[patch.slot];
   for (size_t i = 0; i < segment.vars.size(); ++i) {
-    for (size_t k = 0; k < segment.vars[i].size(); ++k) segment.vars[i][k] = s.vars[segment.var_maps[i][k]];
+    for (size_t k = 0; k < segment.vars[i].size(); ++k)
+      segment.vars[i][k] = s.vars[segment.var_maps[i][k]];
   }
 }
 
@@ -134,7 +158,8 @@ Result<> submit(InstanceState& s, PreparedSegment& segment) {
   bind_segment(s, segment);
   DeviceState& d = s.devices[segment.device];
   const ost_point_t done{d.timeline->handle(), ++d.value};
-  const std::span<const ost_command_t> commands = segment.list ? std::span(&segment.call, 1) : std::span<const ost_command_t>(segment.commands);
+  const std::span<const ost_command_t> commands =
+      segment.list ? std::span(&segment.call, 1) : std::span<const ost_command_t>(segment.commands);
   for (const uint32_t step : segment.steps) {
     const Step& what = s.program->steps[step];
     s.last.launches += what.kind == StepKind::launch;
@@ -177,7 +202,8 @@ Result<> execute(InstanceState& s) {
     }
     PreparedSegment& segment = s.segments[action.index];
     OST_TRY(submit(s, segment));
-    if (s.profiling && s.devices[segment.device].device->driver().features().has_profiling) OST_TRY(collect_times(s, segment));
+    if (s.profiling && s.devices[segment.device].device->driver().features().has_profiling)
+      OST_TRY(collect_times(s, segment));
   }
   for (DeviceState& d : s.devices) {
     if (d.value > 0) OST_TRY(d.timeline->wait(d.value));
@@ -185,7 +211,8 @@ Result<> execute(InstanceState& s) {
   return {};
 }
 
-// A failed timeline stays failed; the next run needs one that works. Waits for what other devices still do.
+// A failed timeline stays failed; the next run needs one that works. Waits for what other devices
+// still do.
 void recover(InstanceState& s) {
   for (DeviceState& d : s.devices) {
     (void)d.timeline->wait(d.value);
@@ -198,22 +225,26 @@ void recover(InstanceState& s) {
 
 uint64_t allocations_of(const InstanceState& s) {
   uint64_t sum = 0;
-  for (const DeviceState& d : s.devices) sum += d.device->counters().allocations.load(std::memory_order_relaxed);
+  for (const DeviceState& d : s.devices)
+    sum += d.device->counters().allocations.load(std::memory_order_relaxed);
   return sum;
 }
 
 }  // namespace
 
-Result<uint64_t> checked_bytes(const VarExpr& elements, uint32_t element_bytes, std::span<const int64_t> vars) {
+Result<uint64_t> checked_bytes(const VarExpr& elements, uint32_t element_bytes,
+                               std::span<const int64_t> vars) {
   const auto count = elements.eval(vars);
   uint64_t bytes = 0;
-  if (!count || *count < 0 || __builtin_mul_overflow(static_cast<uint64_t>(*count), uint64_t{element_bytes}, &bytes)) {
+  if (!count || *count < 0 ||
+      __builtin_mul_overflow(static_cast<uint64_t>(*count), uint64_t{element_bytes}, &bytes)) {
     return fail(OST_INVALID_ARGUMENT, "a size is negative or overflows for these variables");
   }
   return bytes;
 }
 
-Result<> Instance::run(std::span<const BufferRef> inputs, std::span<const BufferRef> outputs, std::span<const int64_t> vars) {
+Result<> Instance::run(std::span<const BufferRef> inputs, std::span<const BufferRef> outputs,
+                       std::span<const int64_t> vars) {
   InstanceState& s = *state_;
   OST_TRY(check_vars(*s.program, vars));
   OST_TRY(check_guards(s, vars));
@@ -244,27 +275,32 @@ Result<> Instance::profile(bool on) {
   return {};
 }
 
-static Result<std::vector<int64_t>> shape_at(const ShapeExpr& shape, std::span<const int64_t> vars) {
+static Result<std::vector<int64_t>> shape_at(const ShapeExpr& shape,
+                                             std::span<const int64_t> vars) {
   std::vector<int64_t> out;
   for (const VarExpr& dim : shape.dims) {
     const auto value = dim.eval(vars);
-    if (!value || *value < 0) return fail(OST_INVALID_ARGUMENT, "a dimension is negative or overflows for these variables");
+    if (!value || *value < 0)
+      return fail(OST_INVALID_ARGUMENT, "a dimension is negative or overflows for these variables");
     out.push_back(*value);
   }
   return out;
 }
 
-Result<std::vector<int64_t>> Instance::output_shape(uint32_t output, std::span<const int64_t> vars) const {
+Result<std::vector<int64_t>> Instance::output_shape(uint32_t output,
+                                                    std::span<const int64_t> vars) const {
   OST_TRY(check_vars(*state_->program, vars));
   return shape_at(state_->outputs[output], vars);
 }
-Result<std::vector<int64_t>> Instance::input_shape(uint32_t input, std::span<const int64_t> vars) const {
+Result<std::vector<int64_t>> Instance::input_shape(uint32_t input,
+                                                   std::span<const int64_t> vars) const {
   OST_TRY(check_vars(*state_->program, vars));
   return shape_at(state_->inputs[input], vars);
 }
 Result<uint64_t> Instance::output_bytes(uint32_t output, std::span<const int64_t> vars) const {
   OST_TRY(check_vars(*state_->program, vars));
-  return checked_bytes(state_->outputs[output].elements, state_->outputs[output].element_bytes, vars);
+  return checked_bytes(state_->outputs[output].elements, state_->outputs[output].element_bytes,
+                       vars);
 }
 Result<uint64_t> Instance::input_bytes(uint32_t input, std::span<const int64_t> vars) const {
   OST_TRY(check_vars(*state_->program, vars));

@@ -20,8 +20,9 @@ struct GuardExpr {
   VarExpr low, high;
 };
 
-// A segment with its commands. With a command list, `call` is the one command that replays it and `slots` its binding
-// table; without, `commands` are submitted as they are and `patches` says where bound refs go.
+// A segment with its commands. With a command list, `call` is the one command that replays it and
+// `slots` its binding table; without, `commands` are submitted as they are and `patches` says where
+// bound refs go.
 struct PreparedSegment {
   uint32_t device = 0;
   std::vector<uint32_t> steps;         // by command
@@ -29,7 +30,7 @@ struct PreparedSegment {
   std::vector<ost_ref_t> slots;
   std::vector<std::vector<ost_ref_t>> refs;  // by command; the commands point into these
   std::vector<std::vector<uint32_t>> var_maps;
-  std::vector<std::vector<int64_t>> vars;    // without a command list
+  std::vector<std::vector<int64_t>> vars;  // without a command list
   std::vector<ost_command_t> commands;
   std::unique_ptr<CommandList> list;
   ost_command_t call{};
@@ -53,14 +54,16 @@ struct InstanceState {
   std::vector<DevicePtr> device_ptrs;
   BuildStats build;
 
-  std::vector<CompiledKernel> kernels;      // by position in kernel_of
-  std::vector<std::vector<uint32_t>> kernel_of;  // [kernel][device] -> kernels, kNoIndex if not used there
+  std::vector<CompiledKernel> kernels;  // by position in kernel_of
+  std::vector<std::vector<uint32_t>>
+      kernel_of;  // [kernel][device] -> kernels, kNoIndex if not used there
   std::vector<BufferPtr> arenas;
   std::vector<BufferRef> states;
-  std::vector<BufferRef> fixed;  // by program buffer: where it is, unless it is an input or an output
+  std::vector<BufferRef>
+      fixed;  // by program buffer: where it is, unless it is an input or an output
 
   std::vector<ShapeExpr> inputs, outputs;
-  std::vector<VarExpr> elements;  // by program buffer
+  std::vector<VarExpr> elements;    // by program buffer
   std::vector<uint32_t> arguments;  // program buffers that are bound in each run
   std::vector<uint32_t> symbolic;   // others, whose size depends on variables
   std::vector<GuardExpr> guards;
@@ -68,7 +71,8 @@ struct InstanceState {
   std::vector<Action> actions;
 
   std::vector<BufferRef> bound;  // by program buffer, for the current run
-  std::vector<uint8_t> staging;  // for transfers between two devices of which neither is host visible
+  std::vector<uint8_t>
+      staging;  // for transfers between two devices of which neither is host visible
   std::vector<int64_t> vars;
   RunStats last;
   bool profiling = false;
@@ -80,6 +84,7 @@ struct InstanceState {
 Result<> build_segments(InstanceState& s);
 
 // instance_run.cpp
-Result<uint64_t> checked_bytes(const VarExpr& elements, uint32_t element_bytes, std::span<const int64_t> vars);
+Result<uint64_t> checked_bytes(const VarExpr& elements, uint32_t element_bytes,
+                               std::span<const int64_t> vars);
 
 }  // namespace ost::runtime

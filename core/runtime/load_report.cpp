@@ -6,24 +6,36 @@ namespace ost::runtime {
 
 std::string_view name_of(LoadStatus status) {
   switch (status) {
-    case LoadStatus::loaded: return "loaded";
-    case LoadStatus::skipped: return "skipped";
-    case LoadStatus::failed: return "failed";
+    case LoadStatus::loaded:
+      return "loaded";
+    case LoadStatus::skipped:
+      return "skipped";
+    case LoadStatus::failed:
+      return "failed";
   }
   return "unknown";
 }
 
 std::string_view name_of(LoadStage stage) {
   switch (stage) {
-    case LoadStage::discover: return "discover";
-    case LoadStage::manifest: return "manifest";
-    case LoadStage::filter: return "filter";
-    case LoadStage::open: return "open";
-    case LoadStage::entry: return "entry";
-    case LoadStage::negotiate: return "negotiate";
-    case LoadStage::table: return "table";
-    case LoadStage::driver: return "driver";
-    case LoadStage::devices: return "devices";
+    case LoadStage::discover:
+      return "discover";
+    case LoadStage::manifest:
+      return "manifest";
+    case LoadStage::filter:
+      return "filter";
+    case LoadStage::open:
+      return "open";
+    case LoadStage::entry:
+      return "entry";
+    case LoadStage::negotiate:
+      return "negotiate";
+    case LoadStage::table:
+      return "table";
+    case LoadStage::driver:
+      return "driver";
+    case LoadStage::devices:
+      return "devices";
   }
   return "unknown";
 }

@@ -23,9 +23,10 @@ enum class LoadStage : uint8_t {
 };
 
 struct LoadRecord {
-  std::string path;    // of the discovery file, or of the library if it was given directly; "(built in)"
-  std::string library; // absolute, as far as known
-  std::string driver;  // driver name, as far as known
+  std::string
+      path;  // of the discovery file, or of the library if it was given directly; "(built in)"
+  std::string library;  // absolute, as far as known
+  std::string driver;   // driver name, as far as known
   LoadStatus status = LoadStatus::failed;
   LoadStage stage = LoadStage::discover;
   uint32_t rule = 0;   // rule of plugin.h that is broken, 0 if none

@@ -1,5 +1,5 @@
-// The one way in which the core says something that is not an error: a hook that the embedder sets. Without a hook
-// nothing is said; the core never prints.
+// The one way in which the core says something that is not an error: a hook that the embedder sets.
+// Without a hook nothing is said; the core never prints.
 #pragma once
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
-#include <boost/dll/shared_library.hpp>
 #include <algorithm>
+#include <boost/dll/shared_library.hpp>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -21,7 +21,8 @@ constexpr uint32_t kAbiMin = 0x00010000u;
 constexpr uint32_t kAbiMax = OST_PLUGIN_ABI_VERSION;
 
 template <typename... Args>
-std::unexpected<Rejection> reject(LoadStage stage, uint32_t rule, fmt::format_string<Args...> format, Args&&... args) {
+std::unexpected<Rejection> reject(LoadStage stage, uint32_t rule,
+                                  fmt::format_string<Args...> format, Args&&... args) {
   return std::unexpected(Rejection{stage, rule, fmt::format(format, std::forward<Args>(args)...)});
 }
 
@@ -34,7 +35,7 @@ std::string abi_range(uint32_t low, uint32_t high) {
   return low == high ? abi_name(low) : fmt::format("{} to {}", abi_name(low), abi_name(high));
 }
 
-// --- negotiation -----------------------------------------------------------------------------------------------------
+// --- negotiation ---------------------------------------------------------------------------------
 
 // Room behind the struct that a plugin with another idea of its size would write into.
 struct GuardedOut {
@@ -56,14 +57,16 @@ std::expected<ost_negotiate_out_t, Rejection> ask(ost_plugin_negotiate_fn negoti
   } catch (...) {
     return reject(LoadStage::negotiate, 5, "ost_plugin_negotiate threw an exception");
   }
-  if (std::ranges::any_of(g.guard, [](unsigned char c) { return c != kGuard; }) || g.out.size != sizeof g.out) {
-    return reject(LoadStage::negotiate, 2, "ost_plugin_negotiate wrote beyond the {} bytes that it was given",
-                  sizeof g.out);
+  if (std::ranges::any_of(g.guard, [](unsigned char c) { return c != kGuard; }) ||
+      g.out.size != sizeof g.out) {
+    return reject(LoadStage::negotiate, 2,
+                  "ost_plugin_negotiate wrote beyond the {} bytes that it was given", sizeof g.out);
   }
   if (status != OST_OK || g.out.abi == 0) {
     const std::string reason = text_of(g.out.reason);
     return reject(LoadStage::negotiate, 15, "the plugin refuses this host, which has ABI {}: {}",
-                  abi_range(kAbiMin, kAbiMax), reason.empty() ? status_name(status) : reason.c_str());
+                  abi_range(kAbiMin, kAbiMax),
+                  reason.empty() ? status_name(status) : reason.c_str());
   }
   return g.out;
 }
@@ -72,26 +75,30 @@ std::expected<void, Rejection> check_sanitizer(uint32_t sanitizer, LoadStage sta
   // The other way round works: what an instrumented host calls need not be instrumented.
   if (sanitizer == OST_SANITIZER_NONE || sanitizer == host_sanitizer()) return {};
   return reject(stage, 17,
-                "the plugin is built with the {0} sanitizer and this host is not: build it without, or run a host "
+                "the plugin is built with the {0} sanitizer and this host is not: build it "
+                "without, or run a host "
                 "that is built with -fsanitize={0}",
                 sanitizer_name(sanitizer));
 }
 
 std::expected<void, Rejection> check_answer(const ost_negotiate_out_t& out) {
   if (out.abi < kAbiMin || out.abi > kAbiMax) {
-    return reject(LoadStage::negotiate, 15, "the plugin chose ABI {}, this host has {}", abi_name(out.abi),
-                  abi_range(kAbiMin, kAbiMax));
+    return reject(LoadStage::negotiate, 15, "the plugin chose ABI {}, this host has {}",
+                  abi_name(out.abi), abi_range(kAbiMin, kAbiMax));
   }
-  if (const std::string name = text_of(out.name); !is_driver_name(name) || name.size() == sizeof out.name) {
-    return reject(LoadStage::negotiate, 16, "the driver name \"{}\" is not [a-z][a-z0-9_]* of at most {} characters",
-                  name, sizeof out.name - 1);
+  if (const std::string name = text_of(out.name);
+      !is_driver_name(name) || name.size() == sizeof out.name) {
+    return reject(LoadStage::negotiate, 16,
+                  "the driver name \"{}\" is not [a-z][a-z0-9_]* of at most {} characters", name,
+                  sizeof out.name - 1);
   }
   return check_sanitizer(out.sanitizer, LoadStage::negotiate);
 }
 
-// --- libraries -------------------------------------------------------------------------------------------------------
+// --- libraries -----------------------------------------------------------------------------------
 
-// Never unloaded, not even at exit: threads of a vendor's runtime may outlive any point at which that could be done.
+// Never unloaded, not even at exit: threads of a vendor's runtime may outlive any point at which
+// that could be done.
 boost::dll::shared_library& keep_open(boost::dll::shared_library library) {
   static std::mutex mutex;
   static auto& libraries = *new std::deque<boost::dll::shared_library>;
@@ -104,10 +111,12 @@ std::expected<ost_plugin_negotiate_fn, Rejection> open_library(const std::string
     auto* library = &keep_open(boost::dll::shared_library(
         path, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local));
     if (!library->has(OST_PLUGIN_ENTRY_NAME)) {
-      return reject(LoadStage::entry, 14, "the library does not export {}: it is not an Ostinato plugin",
+      return reject(LoadStage::entry, 14,
+                    "the library does not export {}: it is not an Ostinato plugin",
                     OST_PLUGIN_ENTRY_NAME);
     }
-    return &library->get<ost_status_t(const ost_negotiate_in_t*, ost_negotiate_out_t*)>(OST_PLUGIN_ENTRY_NAME);
+    return &library->get<ost_status_t(const ost_negotiate_in_t*, ost_negotiate_out_t*)>(
+        OST_PLUGIN_ENTRY_NAME);
   } catch (const std::exception& e) {
     return reject(LoadStage::open, 14, "{}", e.what());  // has the text of dlerror
   }
@@ -119,7 +128,7 @@ struct FileId {
   auto operator<=>(const FileId&) const = default;
 };
 
-// --- one candidate after the other -----------------------------------------------------------------------------------
+// --- one candidate after the other ---------------------------------------------------------------
 
 class Loader {
  public:
@@ -137,7 +146,8 @@ class Loader {
       record.stage = plugin.error().stage;
       record.rule = plugin.error().rule;
       record.reason = std::move(plugin.error().reason);
-      log(record.status == LoadStatus::failed ? LogLevel::warning : LogLevel::info, "plugin {}", to_string(record));
+      log(record.status == LoadStatus::failed ? LogLevel::warning : LogLevel::info, "plugin {}",
+          to_string(record));
     }
     out_.records.push_back(std::move(record));
   }
@@ -161,8 +171,9 @@ class Loader {
     auto plugin = negotiate_with(*negotiate);
     if (!plugin) return plugin;
     if (!record.driver.empty() && record.driver != plugin->name) {
-      return reject(LoadStage::negotiate, 16, "the discovery file says driver {}, the library is driver {}",
-                    record.driver, plugin->name);
+      return reject(LoadStage::negotiate, 16,
+                    "the discovery file says driver {}, the library is driver {}", record.driver,
+                    plugin->name);
     }
     record.driver = plugin->name;
     if (auto ok = check_name(record); !ok) return std::unexpected(std::move(ok).error());
@@ -173,7 +184,7 @@ class Loader {
 
   // What can be known without running code of the plugin.
   std::expected<void, Rejection> read_discovery(LoadRecord& record) {
-    struct stat info {};
+    struct stat info{};
     if (stat(record.path.c_str(), &info) != 0) return missing(record.path);
     auto file = read_discovery_file(record.path);
     if (!file) return reject(LoadStage::manifest, file.error().rule, "{}", file.error().message);
@@ -181,10 +192,12 @@ class Loader {
     record.driver = file->name;
     if (file->arch != host_arch()) {
       record.status = LoadStatus::skipped;
-      return reject(LoadStage::manifest, 13, "the library is for {}, this process is {}", file->arch, host_arch());
+      return reject(LoadStage::manifest, 13, "the library is for {}, this process is {}",
+                    file->arch, host_arch());
     }
     if (file->abi_min > kAbiMax || file->abi_max < kAbiMin) {
-      return reject(LoadStage::manifest, 15, "the plugin has ABI {}, this host has {}: {} is too old",
+      return reject(LoadStage::manifest, 15,
+                    "the plugin has ABI {}, this host has {}: {} is too old",
                     abi_range(file->abi_min, file->abi_max), abi_range(kAbiMin, kAbiMax),
                     file->abi_min > kAbiMax ? "the host" : "the plugin");
     }
@@ -193,7 +206,7 @@ class Loader {
   }
 
   std::expected<void, Rejection> check_file(LoadRecord& record) {
-    struct stat info {};
+    struct stat info{};
     if (stat(record.library.c_str(), &info) != 0) return missing(record.library);
     const auto [seen, is_new] = files_.try_emplace({info.st_dev, info.st_ino}, record.path);
     if (is_new) return {};
@@ -209,7 +222,8 @@ class Loader {
     const auto part = dropped_by(filter_, record.driver);
     if (!part) return {};
     record.status = LoadStatus::skipped;
-    return reject(LoadStage::filter, 0, "driver {} is dropped by the filter \"{}\"", record.driver, *part);
+    return reject(LoadStage::filter, 0, "driver {} is dropped by the filter \"{}\"", record.driver,
+                  *part);
   }
 
   std::expected<void, Rejection> check_name(LoadRecord& record) {
@@ -217,7 +231,8 @@ class Loader {
     const auto [first, is_new] = names_.try_emplace(record.driver, record.path);
     if (is_new) return {};
     record.status = LoadStatus::skipped;
-    return reject(LoadStage::negotiate, 16, "driver {} was loaded from {}", record.driver, first->second);
+    return reject(LoadStage::negotiate, 16, "driver {} was loaded from {}", record.driver,
+                  first->second);
   }
 
   std::string filter_;

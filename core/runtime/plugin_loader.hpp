@@ -1,9 +1,11 @@
-// Finds device plugins and loads them up to a checked driver table. Nothing that a plugin file contains can make this
-// fail as a whole: every candidate ends in a LoadRecord and the others go on.
+// Finds device plugins and loads them up to a checked driver table. Nothing that a plugin file
+// contains can make this fail as a whole: every candidate ends in a LoadRecord and the others go
+// on.
 //
-// Order of the sources: LoaderOptions::files, then OSTINATO_PLUGIN_FILES if set, which replaces what follows;
-// OSTINATO_PLUGIN_PATH, then ostinato-plugins beside the library and the executable (LoaderOptions::folders instead, if
-// there are any). Within a folder by file name. The current directory is never searched.
+// Order of the sources: LoaderOptions::files, then OSTINATO_PLUGIN_FILES if set, which replaces
+// what follows; OSTINATO_PLUGIN_PATH, then ostinato-plugins beside the library and the executable
+// (LoaderOptions::folders instead, if there are any). Within a folder by file name. The current
+// directory is never searched.
 #pragma once
 
 #include <memory>
@@ -17,21 +19,22 @@
 namespace ost::runtime {
 
 struct LoaderOptions {
-  std::vector<std::string> files;    // discovery files (*.ostplugin.json), or libraries
-  bool search = true;                // false: only `files`
-  bool environment = true;           // false: OSTINATO_PLUGIN* are not looked at
-  std::vector<std::string> folders;  // instead of those beside the library
-  std::optional<std::string> filter; // instead of OSTINATO_PLUGINS
+  std::vector<std::string> files;     // discovery files (*.ostplugin.json), or libraries
+  bool search = true;                 // false: only `files`
+  bool environment = true;            // false: OSTINATO_PLUGIN* are not looked at
+  std::vector<std::string> folders;   // instead of those beside the library
+  std::optional<std::string> filter;  // instead of OSTINATO_PLUGINS
 };
 
-// A library that was opened and accepted. It is never unloaded, so a table stays valid for the life of the process.
+// A library that was opened and accepted. It is never unloaded, so a table stays valid for the life
+// of the process.
 struct Plugin {
-  std::string path;     // as in LoadRecord
+  std::string path;  // as in LoadRecord
   std::string library;
-  std::string name;     // of the driver
+  std::string name;  // of the driver
   std::string version;
   std::string vendor;
-  uint32_t abi = 0;     // negotiated
+  uint32_t abi = 0;  // negotiated
   DriverTable table;
 };
 using PluginPtr = std::shared_ptr<const Plugin>;
@@ -39,7 +42,8 @@ using PluginPtr = std::shared_ptr<const Plugin>;
 struct LoadResult {
   std::vector<PluginPtr> plugins;  // in the order found; names are unique
   std::vector<size_t> record_of;   // index into records for each plugin
-  std::vector<LoadRecord> records; // stage `table` and status loaded for each plugin: the driver does not exist yet
+  std::vector<LoadRecord>
+      records;  // stage `table` and status loaded for each plugin: the driver does not exist yet
 };
 
 LoadResult load_plugins(const LoaderOptions& options);
@@ -55,8 +59,8 @@ std::expected<Plugin, Rejection> negotiate_with(ost_plugin_negotiate_fn negotiat
 // Folders that a search looks into, in order, existing or not: for `ost doctor`.
 std::vector<std::string> plugin_folders(const LoaderOptions& options);
 
-// "glob,!glob": names that match no glob without `!` (if there is one) or one with `!` are dropped. Returns the part
-// that dropped `name`, or nothing.
+// "glob,!glob": names that match no glob without `!` (if there is one) or one with `!` are dropped.
+// Returns the part that dropped `name`, or nothing.
 std::optional<std::string> dropped_by(std::string_view filter, std::string_view name);
 
 }  // namespace ost::runtime

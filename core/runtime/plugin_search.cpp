@@ -19,7 +19,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out;
   while (!text.empty()) {
     const size_t end = std::min(text.find(separator), text.size());
-    if (end > 0) out.emplace_back(text.substr(0, end));  // an empty part would mean the current directory
+    if (end > 0)
+      out.emplace_back(text.substr(0, end));  // an empty part would mean the current directory
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;
@@ -64,7 +65,8 @@ void add_folder(const std::string& folder, bool must_exist, SearchResult& out) {
     if (path.ends_with(kDiscoverySuffix)) found.push_back(path);
   }
   if (ec && must_exist) {
-    out.records.push_back(not_found(folder, fmt::format("the folder cannot be listed: {}", ec.message())));
+    out.records.push_back(
+        not_found(folder, fmt::format("the folder cannot be listed: {}", ec.message())));
   }
   std::ranges::sort(found);
   out.candidates.insert(out.candidates.end(), found.begin(), found.end());
@@ -94,7 +96,8 @@ SearchResult search_plugins(const LoaderOptions& options) {
 
 std::vector<std::string> plugin_folders(const LoaderOptions& options) {
   std::vector<std::string> out;
-  for (const std::string& folder : split_env(options, "OSTINATO_PLUGIN_PATH")) out.push_back(absolute(folder));
+  for (const std::string& folder : split_env(options, "OSTINATO_PLUGIN_PATH"))
+    out.push_back(absolute(folder));
   for (const std::string& folder : options.folders) out.push_back(absolute(folder));
   if (!options.folders.empty()) return out;
   if (const fs::path own = own_folder(); !own.empty()) {

@@ -20,11 +20,13 @@ struct Recipe {
   std::string key;  // hex of the CompileKey
 };
 
-// The name of the entry in every image of this kernel: depends on the kernel only, so that renaming compiles nothing.
+// The name of the entry in every image of this kernel: depends on the kernel only, so that renaming
+// compiles nothing.
 std::string entry_name(const kir::Kernel& kernel);
 
 // OST_UNIMPLEMENTED if the device accepts no form that this host can make.
-Result<Recipe> recipe_for(const kir::Kernel& kernel, const Driver& driver, const ost_device_info_t& info);
+Result<Recipe> recipe_for(const kir::Kernel& kernel, const Driver& driver,
+                          const ost_device_info_t& info);
 
 // Calls the driver's compiler.
 Result<std::vector<uint8_t>> compile(const Recipe& recipe, const Driver& driver);

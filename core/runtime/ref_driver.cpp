@@ -12,7 +12,9 @@ constexpr std::string_view kMagic = "OSTREF1\n";
 constexpr std::string_view kTarget = "kir";
 constexpr const char* kVersion = "1";
 
-[[noreturn]] void raise(const Error& e) { throw plugin::Failure(e.status, e.message, e.rule, e.native_code); }
+[[noreturn]] void raise(const Error& e) {
+  throw plugin::Failure(e.status, e.message, e.rule, e.native_code);
+}
 
 template <typename T>
 T value_of(Result<T> result) {
@@ -57,7 +59,8 @@ class RefExecutable : public plugin::SyncExecutable {
 
 class RefDevice : public plugin::SyncDevice {
  public:
-  std::unique_ptr<plugin::SyncExecutable> load(std::span<const std::byte> image, std::string_view) override {
+  std::unique_ptr<plugin::SyncExecutable> load(std::span<const std::byte> image,
+                                               std::string_view) override {
     return std::make_unique<RefExecutable>(parse_image(image));
   }
 
@@ -65,8 +68,9 @@ class RefDevice : public plugin::SyncDevice {
     const kir::Kernel& kernel = static_cast<RefExecutable*>(d.executable)->kernel();
     if (d.entry != 0) plugin::fail(OST_NOT_FOUND, "entry ", d.entry, " of an image with 1");
     if (d.buffers.size() != kernel.param_count() || d.vars.size() != kernel.var_count()) {
-      plugin::fail(OST_INVALID_ARGUMENT, "dispatch with ", d.buffers.size(), " buffers and ", d.vars.size(),
-                   " variables, the kernel has ", kernel.param_count(), " and ", kernel.var_count());
+      plugin::fail(OST_INVALID_ARGUMENT, "dispatch with ", d.buffers.size(), " buffers and ",
+                   d.vars.size(), " variables, the kernel has ", kernel.param_count(), " and ",
+                   kernel.var_count());
     }
     std::vector<kir::ParamData> params;
     params.reserve(d.buffers.size());
@@ -94,7 +98,9 @@ class RefDriver : public plugin::SyncDriver {
     info.threads = 1;
   }
 
-  std::unique_ptr<plugin::SyncDevice> open(uint32_t) override { return std::make_unique<RefDevice>(); }
+  std::unique_ptr<plugin::SyncDevice> open(uint32_t) override {
+    return std::make_unique<RefDevice>();
+  }
 
   std::string compiler_key(std::string_view target) override {
     check_target(target);
@@ -102,18 +108,22 @@ class RefDriver : public plugin::SyncDriver {
   }
 
   void compile(const ost_compile_t& job) override {
-    if (job.form != OST_FORM_KIR_L1) plugin::fail(OST_UNIMPLEMENTED, "form ", job.form, ", this driver compiles kir-l1");
+    if (job.form != OST_FORM_KIR_L1)
+      plugin::fail(OST_UNIMPLEMENTED, "form ", job.form, ", this driver compiles kir-l1");
     check_target(plugin::view(job.target));
-    if (job.options.size != 0) plugin::fail(OST_INVALID_ARGUMENT, "unknown options \"", plugin::view(job.options), "\"");
+    if (job.options.size != 0)
+      plugin::fail(OST_INVALID_ARGUMENT, "unknown options \"", plugin::view(job.options), "\"");
     const std::string_view entry = plugin::view(job.entry);
-    if (entry.empty() || entry.size() > 255) plugin::fail(OST_INVALID_ARGUMENT, "the entry has ", entry.size(), " letters");
+    if (entry.empty() || entry.size() > 255)
+      plugin::fail(OST_INVALID_ARGUMENT, "the entry has ", entry.size(), " letters");
     checked_kernel({static_cast<const uint8_t*>(job.code.data), job.code.size});
     const char length = static_cast<char>(static_cast<unsigned char>(entry.size()));
     plugin::put(job.image, plugin::cat(kMagic, std::string_view(&length, 1), entry));
     plugin::put(job.image, {static_cast<const char*>(job.code.data), job.code.size});
   }
 
-  ost_fit_t image_check(const ost_device_info_t&, std::span<const std::byte> image, const ost_sink_t& reason) override {
+  ost_fit_t image_check(const ost_device_info_t&, std::span<const std::byte> image,
+                        const ost_sink_t& reason) override {
     try {
       parse_image(image);
       return OST_FIT_OPTIMAL;
@@ -125,7 +135,8 @@ class RefDriver : public plugin::SyncDriver {
 
  private:
   static void check_target(std::string_view target) {
-    if (target != kTarget) plugin::fail(OST_INCOMPATIBLE, "unknown target \"", target, "\", wanted \"", kTarget, "\"");
+    if (target != kTarget)
+      plugin::fail(OST_INCOMPATIBLE, "unknown target \"", target, "\", wanted \"", kTarget, "\"");
   }
 };
 

@@ -1,4 +1,5 @@
-// The driver `ref`: the reference interpreter behind the same table as every plugin's. Its device is the oracle.
+// The driver `ref`: the reference interpreter behind the same table as every plugin's. Its device
+// is the oracle.
 #pragma once
 
 #include <ostinato/plugin.h>

@@ -40,10 +40,14 @@ DriverOptions effective_options(const RegistryOptions& options) {
 // "auto" takes the highest that opens and is exact.
 int rank(const ost_device_info_t& info) {
   switch (info.kind) {
-    case OST_DEVICE_KIND_GPU: return 3;
-    case OST_DEVICE_KIND_ACCELERATOR: return 2;
-    case OST_DEVICE_KIND_CPU: return 1;
-    default: return 0;
+    case OST_DEVICE_KIND_GPU:
+      return 3;
+    case OST_DEVICE_KIND_ACCELERATOR:
+      return 2;
+    case OST_DEVICE_KIND_CPU:
+      return 1;
+    default:
+      return 0;
   }
 }
 
@@ -64,7 +68,8 @@ std::string driver_part(std::string_view id) { return std::string(id.substr(0, i
 
 std::string device_list(const std::vector<DriverPtr>& drivers) {
   std::string out;
-  for (const DriverPtr& d : drivers) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", d->name(), d->devices().size());
+  for (const DriverPtr& d : drivers)
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", d->name(), d->devices().size());
   return out;
 }
 
@@ -94,7 +99,8 @@ std::shared_ptr<DeviceRegistry> DeviceRegistry::create(const RegistryOptions& op
   return out;
 }
 
-void DeviceRegistry::add_driver(const PluginPtr& plugin, const DriverOptions& options, LoadRecord& record) {
+void DeviceRegistry::add_driver(const PluginPtr& plugin, const DriverOptions& options,
+                                LoadRecord& record) {
   auto driver = Driver::create(plugin, options);
   if (!driver) {
     record.status = LoadStatus::failed;
@@ -111,8 +117,9 @@ void DeviceRegistry::add_driver(const PluginPtr& plugin, const DriverOptions& op
     log(LogLevel::warning, "plugin {}", to_string(record));
   } else {
     record.status = LoadStatus::loaded;
-    record.reason = fmt::format("version {}, ABI {}.{}, devices: {}", plugin->version, plugin->abi >> 16, plugin->abi & 0xffffu,
-                                (*driver)->devices().size());
+    record.reason =
+        fmt::format("version {}, ABI {}.{}, devices: {}", plugin->version, plugin->abi >> 16,
+                    plugin->abi & 0xffffu, (*driver)->devices().size());
     log(LogLevel::info, "plugin {}", to_string(record));
   }
   drivers_.push_back(*driver);  // without devices too: it may compile for targets that are not here
@@ -147,7 +154,8 @@ Result<DevicePtr> DeviceRegistry::get(std::string_view id, const OpenOptions& op
     if (!device) return std::unexpected(device.error().in("OSTINATO_DEVICE"));
     return device;
   }
-  const std::string full = id.find(':') == std::string_view::npos ? fmt::format("{}:0", id) : std::string(id);
+  const std::string full =
+      id.find(':') == std::string_view::npos ? fmt::format("{}:0", id) : std::string(id);
   for (const DeviceEntry& e : devices_) {
     if (e.id == full) return open(e, options);
   }
@@ -178,7 +186,8 @@ Result<DevicePtr> DeviceRegistry::choose(const OpenOptions& options) {
   for (const DeviceEntry* e : order) {
     auto device = e->available ? open(*e, options) : fail(OST_UNAVAILABLE, "{}", e->reason);
     if (device && (*device)->self_test().ran && !(*device)->self_test().exact) {
-      device = fail(OST_UNAVAILABLE, "it is inexact ({}); name it to use it all the same", (*device)->self_test().reason);
+      device = fail(OST_UNAVAILABLE, "it is inexact ({}); name it to use it all the same",
+                    (*device)->self_test().reason);
     }
     if (device) {
       choice.chosen = e->id;
@@ -186,13 +195,15 @@ Result<DevicePtr> DeviceRegistry::choose(const OpenOptions& options) {
       break;
     }
     // A compile-only device was never a candidate.
-    if (!e->compile_only) choice.passed.push_back(fmt::format("{}: {}", e->id, device.error().message));
+    if (!e->compile_only)
+      choice.passed.push_back(fmt::format("{}: {}", e->id, device.error().message));
   }
   if (!choice.passed.empty()) {
-    log(LogLevel::warning, "auto took {} and passed over {}", choice.chosen.empty() ? "nothing" : choice.chosen,
-        fmt::join(choice.passed, "; "));
+    log(LogLevel::warning, "auto took {} and passed over {}",
+        choice.chosen.empty() ? "nothing" : choice.chosen, fmt::join(choice.passed, "; "));
     if (env("OSTINATO_REQUIRE") == "1") {
-      out = fail(OST_UNAVAILABLE, "OSTINATO_REQUIRE=1 and a better device does not open: {}", fmt::join(choice.passed, "; "));
+      out = fail(OST_UNAVAILABLE, "OSTINATO_REQUIRE=1 and a better device does not open: {}",
+                 fmt::join(choice.passed, "; "));
     }
   }
   const std::scoped_lock lock(mutex_);
@@ -205,7 +216,8 @@ Error DeviceRegistry::unknown_device(std::string_view id) const {
   const std::string driver = driver_part(id);
   std::string why;
   for (const LoadRecord& r : report_) {
-    if (r.driver == driver && r.status != LoadStatus::loaded) why = fmt::format("; plugin {}", to_string(r));
+    if (r.driver == driver && r.status != LoadStatus::loaded)
+      why = fmt::format("; plugin {}", to_string(r));
   }
   if (why.empty()) {
     const DeviceEntry* nearest = nullptr;
@@ -218,8 +230,9 @@ Error DeviceRegistry::unknown_device(std::string_view id) const {
     if (nearest != nullptr) why = fmt::format("; did you mean {}?", nearest->id);
   }
   return Error{OST_UNAVAILABLE,
-               fmt::format("there is no device {}{} (drivers and their number of devices: {}; `ost doctor` lists what was tried)", id, why,
-                           device_list(drivers_)),
+               fmt::format("there is no device {}{} (drivers and their number of devices: {}; `ost "
+                           "doctor` lists what was tried)",
+                           id, why, device_list(drivers_)),
                0, 0, 0};
 }
 

@@ -1,7 +1,7 @@
 // All devices of this process: those of the plugins that loaded, and `ref`, which is always there.
 //
-// A device that is named is mandatory: it is that one or an error with the reason. "auto" may choose, and what it chose
-// and passed over is recorded.
+// A device that is named is mandatory: it is that one or an error with the reason. "auto" may
+// choose, and what it chose and passed over is recorded.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,13 @@ struct RegistryOptions {
 };
 
 struct DeviceEntry {
-  std::string id;      // "cpu:0"
+  std::string id;  // "cpu:0"
   std::string driver;
   uint32_t index = 0;  // within the driver
   ost_device_info_t info{};
-  bool available = false;     // as far as is known without opening it
+  bool available = false;  // as far as is known without opening it
   bool compile_only = false;
-  std::string reason;         // why it is not available
+  std::string reason;  // why it is not available
 };
 
 // One decision that "auto" took.
@@ -42,12 +42,15 @@ class DeviceRegistry {
  public:
   static std::shared_ptr<DeviceRegistry> create(const RegistryOptions& options = {});
 
-  std::span<const DeviceEntry> devices() const { return devices_; }   // in the order found, `ref` last
+  std::span<const DeviceEntry> devices() const {
+    return devices_;
+  }  // in the order found, `ref` last
   std::span<const DriverPtr> drivers() const { return drivers_; }
   std::span<const LoadRecord> report() const { return report_; }
   std::vector<DeviceChoice> choices() const;
 
-  // "cpu:0"; "cpu" is "cpu:0"; "auto" or "" choose (OSTINATO_DEVICE first, which is then mandatory).
+  // "cpu:0"; "cpu" is "cpu:0"; "auto" or "" choose (OSTINATO_DEVICE first, which is then
+  // mandatory).
   Result<DevicePtr> get(std::string_view id, const OpenOptions& options = {});
   // For compiling without a device.
   Result<DriverPtr> driver(std::string_view name) const;

@@ -13,10 +13,11 @@ bool is_transfer(const Program& p, const Step& s) {
 
 }  // namespace
 
-// Levels are longest paths over the edges, so an order by level keeps every edge. A transfer is blocking for the host: it
-// closes the segments of both of its devices, and what follows it is submitted after it. Segments of other devices stay
-// open: they have no edge to this transfer's buffers, since a buffer is on one device.
-// Known waste: a segment of the source that is independent of the transfer is closed too.
+// Levels are longest paths over the edges, so an order by level keeps every edge. A transfer is
+// blocking for the host: it closes the segments of both of its devices, and what follows it is
+// submitted after it. Segments of other devices stay open: they have no edge to this transfer's
+// buffers, since a buffer is on one device. Known waste: a segment of the source that is
+// independent of the transfer is closed too.
 RunPlan plan_run(const Program& program) {
   std::vector<uint32_t> order(program.steps.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -37,7 +38,8 @@ RunPlan plan_run(const Program& program) {
       out.actions.push_back({Action::Kind::transfer, i});
       continue;
     }
-    const uint32_t device = step.kind == StepKind::copy ? program.buffers[step.args[0]].device : step.device;
+    const uint32_t device =
+        step.kind == StepKind::copy ? program.buffers[step.args[0]].device : step.device;
     open[device].device = device;
     open[device].steps.push_back(i);
   }

@@ -1,5 +1,6 @@
-// The steps of a Program as work for devices: segments of commands that one device runs without the host, and transfers
-// between devices, in an order that keeps all edges. A pure function of the program.
+// The steps of a Program as work for devices: segments of commands that one device runs without the
+// host, and transfers between devices, in an order that keeps all edges. A pure function of the
+// program.
 #pragma once
 
 #include <cstdint>

@@ -16,9 +16,13 @@ uint64_t element(std::span<const uint8_t> data, DType type, size_t i) {
   uint64_t bits = 0;
   const uint32_t size = size_of(type);
   std::memcpy(&bits, data.data() + i * size, size);
-  const auto is_nan = [&](uint64_t exponent) { return (bits & exponent) == exponent && (bits & ((exponent & -exponent) - 1)) != 0; };
-  const bool nan = (type == DType::f64 && is_nan(0x7ff0000000000000u)) || (type == DType::f32 && is_nan(0x7f800000u)) ||
-                   (type == DType::f16 && is_nan(0x7c00u)) || (type == DType::bf16 && is_nan(0x7f80u));
+  const auto is_nan = [&](uint64_t exponent) {
+    return (bits & exponent) == exponent && (bits & ((exponent & -exponent) - 1)) != 0;
+  };
+  const bool nan = (type == DType::f64 && is_nan(0x7ff0000000000000u)) ||
+                   (type == DType::f32 && is_nan(0x7f800000u)) ||
+                   (type == DType::f16 && is_nan(0x7c00u)) ||
+                   (type == DType::bf16 && is_nan(0x7f80u));
   return nan ? ~uint64_t{0} : bits;
 }
 
@@ -33,7 +37,8 @@ Result<> compare(const kir::SelfTest& test, std::span<const uint8_t> got) {
   return {};
 }
 
-Result<ExecutablePtr> load(const kir::SelfTest& test, const DevicePtr& device, CompileCache* cache) {
+Result<ExecutablePtr> load(const kir::SelfTest& test, const DevicePtr& device,
+                           CompileCache* cache) {
   OST_TRY_ASSIGN(const Recipe recipe, recipe_for(test.kernel, device->driver(), device->info()));
   if (cache != nullptr) {
     // An image that does not load is compiled again, like one that is not there.

@@ -6,7 +6,8 @@
 
 namespace ost::runtime {
 
-// Never fails: a device that cannot run an item is inexact, with the cause as the reason. `cache` may be null.
+// Never fails: a device that cannot run an item is inexact, with the cause as the reason. `cache`
+// may be null.
 SelfTestResult run_self_tests(const DevicePtr& device, CompileCache* cache);
 
 }  // namespace ost::runtime

@@ -15,7 +15,8 @@ Result<VarExpr> VarExpr::compile(const Sym& sym, std::span<const Var> vars) {
       atom.kind = factor->kind;
       if (factor->kind == Sym::AtomKind::var) {
         const auto found = std::ranges::find(vars, factor->variable.name, &Var::name);
-        if (found == vars.end()) return fail(OST_INVALID_ARGUMENT, "variable {} is not declared", factor->variable.name);
+        if (found == vars.end())
+          return fail(OST_INVALID_ARGUMENT, "variable {} is not declared", factor->variable.name);
         atom.variable = static_cast<size_t>(found - vars.begin());
       } else {
         OST_TRY_ASSIGN(atom.a, compile(factor->a, vars));

@@ -36,18 +36,23 @@ const ost_driver_table_t* table() {
 #elif defined(OST_TEST_KIND_short_table)
   t.size = 64;
 #elif defined(OST_TEST_KIND_driver_null)
-  t.driver_create = [](const ost_host_table_t*, ost_driver_t**, ost_error_t*) -> ost_status_t { return OST_OK; };
+  t.driver_create = [](const ost_host_table_t*, ost_driver_t**, ost_error_t*) -> ost_status_t {
+    return OST_OK;
+  };
 #elif defined(OST_TEST_KIND_driver_throws)
   t.driver_create = [](const ost_host_table_t*, ost_driver_t**, ost_error_t*) -> ost_status_t {
     throw std::runtime_error("not caught by its author");
   };
 #elif defined(OST_TEST_KIND_driver_fails)
-  t.driver_create = [](const ost_host_table_t*, ost_driver_t**, ost_error_t* error) -> ost_status_t {
-    std::snprintf(error->message, sizeof error->message, "the vendor's runtime is too old: found 1, wanted 2");
+  t.driver_create = [](const ost_host_table_t*, ost_driver_t**,
+                       ost_error_t* error) -> ost_status_t {
+    std::snprintf(error->message, sizeof error->message,
+                  "the vendor's runtime is too old: found 1, wanted 2");
     return error->status = OST_UNAVAILABLE;
   };
 #elif defined(OST_TEST_KIND_no_device)
-  t.device_count = [](ost_driver_t*, uint32_t* count, ost_sink_t reason, ost_error_t*) -> ost_status_t {
+  t.device_count = [](ost_driver_t*, uint32_t* count, ost_sink_t reason,
+                      ost_error_t*) -> ost_status_t {
     constexpr char kText[] = "no card in any slot";
     if (reason.write != nullptr) reason.write(reason.context, kText, sizeof kText - 1);
     *count = 0;
@@ -59,11 +64,17 @@ const ost_driver_table_t* table() {
     return OST_OK;
   };
 #elif defined(OST_TEST_KIND_bad_align)
-  t.device_info = [](ost_driver_t*, uint32_t, ost_device_info_t* info, ost_error_t*) { return device_info(info, 48, false); };
+  t.device_info = [](ost_driver_t*, uint32_t, ost_device_info_t* info, ost_error_t*) {
+    return device_info(info, 48, false);
+  };
 #elif defined(OST_TEST_KIND_endless_text)
-  t.device_info = [](ost_driver_t*, uint32_t, ost_device_info_t* info, ost_error_t*) { return device_info(info, 64, true); };
+  t.device_info = [](ost_driver_t*, uint32_t, ost_device_info_t* info, ost_error_t*) {
+    return device_info(info, 64, true);
+  };
 #elif defined(OST_TEST_KIND_device_throws)
-  t.device_create = [](ost_driver_t*, uint32_t, ost_device_t**, ost_error_t*) -> ost_status_t { throw 7; };
+  t.device_create = [](ost_driver_t*, uint32_t, ost_device_t**, ost_error_t*) -> ost_status_t {
+    throw 7;
+  };
 #elif defined(OST_TEST_KIND_undefined_symbol)
   t.size += static_cast<uint32_t>(ost_test_nobody_has_this());
 #elif defined(OST_TEST_KIND_missing_dependency)
@@ -115,7 +126,8 @@ ost_status_t ost_plugin_negotiate(const ost_negotiate_in_t* in, ost_negotiate_ou
   // Through volatile: the compiler must not see how far this goes.
   reinterpret_cast<volatile char*>(out)[sizeof *out + 3] = 1;
 #elif defined(OST_TEST_KIND_sanitizer)
-  out->sanitizer = out->sanitizer == OST_SANITIZER_THREAD ? OST_SANITIZER_ADDRESS : OST_SANITIZER_THREAD;
+  out->sanitizer =
+      out->sanitizer == OST_SANITIZER_THREAD ? OST_SANITIZER_ADDRESS : OST_SANITIZER_THREAD;
 #endif
   return status;
 }

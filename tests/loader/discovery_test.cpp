@@ -24,11 +24,12 @@ std::string good_library() {
 
 // A discovery file with one member replaced (or added); `value` is JSON, "" leaves the member out.
 std::string discovery(const std::string& member = "", const std::string& value = "") {
-  std::vector<std::pair<std::string, std::string>> members = {{"format", "\"ostinato-plugin\""},
-                                                              {"format_version", "1"},
-                                                              {"library", "\"good.so\""},
-                                                              {"abi", "[\"1.0\", \"1.0\"]"},
-                                                              {"arch", fmt::format("\"{}\"", host_arch())}};
+  std::vector<std::pair<std::string, std::string>> members = {
+      {"format", "\"ostinato-plugin\""},
+      {"format_version", "1"},
+      {"library", "\"good.so\""},
+      {"abi", "[\"1.0\", \"1.0\"]"},
+      {"arch", fmt::format("\"{}\"", host_arch())}};
   bool known = false;
   for (auto& [name, text] : members) {
     if (name == member) text = value, known = true;
@@ -45,7 +46,8 @@ class Discovery : public testing::Test {
  protected:
   Discovery() { fs::create_symlink(good_library(), folder / "good.so"); }
 
-  LoadResult load_file(const std::string& name, const std::string& text, const std::string& filter = "") {
+  LoadResult load_file(const std::string& name, const std::string& text,
+                       const std::string& filter = "") {
     write_file(folder / name, text);
     LoaderOptions options;
     options.files = {folder / name};
@@ -55,7 +57,8 @@ class Discovery : public testing::Test {
     return load_plugins(options);
   }
 
-  void expect_rejected(const std::string& text, LoadStatus status, LoadStage stage, uint32_t rule, const std::string& reason) {
+  void expect_rejected(const std::string& text, LoadStatus status, LoadStage stage, uint32_t rule,
+                       const std::string& reason) {
     const LoadResult result = load_file("good.ostplugin.json", text);
     ASSERT_EQ(result.records.size(), 1u);
     const LoadRecord& r = result.records[0];
@@ -63,14 +66,16 @@ class Discovery : public testing::Test {
     EXPECT_EQ(name_of(r.status), name_of(status)) << text;
     EXPECT_EQ(name_of(r.stage), name_of(stage)) << text;
     EXPECT_EQ(r.rule, rule) << text;
-    EXPECT_NE(r.reason.find(reason), std::string::npos) << text << "\nfound: " << r.reason << "\nwant:  " << reason;
+    EXPECT_NE(r.reason.find(reason), std::string::npos)
+        << text << "\nfound: " << r.reason << "\nwant:  " << reason;
   }
 
   TempFolder folder;
 };
 
 TEST_F(Discovery, AGoodFileLoadsItsLibrary) {
-  const LoadResult result = load_file("good.ostplugin.json", discovery("comment", "\"other members are ignored\""));
+  const LoadResult result =
+      load_file("good.ostplugin.json", discovery("comment", "\"other members are ignored\""));
   ASSERT_EQ(result.plugins.size(), 1u) << to_string(result.records[0]);
   EXPECT_EQ(result.plugins[0]->name, "good");
   EXPECT_EQ(result.plugins[0]->version, "1.2.3");
@@ -96,8 +101,8 @@ TEST_F(Discovery, EachMistakeIsNamed) {
   manifest(discovery("library", "\"a\\u0000b\""), "wanted a path relative to this file");
   manifest(discovery("arch", ""), "member \"arch\" is missing");
   manifest(discovery("sanitizer", "\"magic\""), "sanitizer is \"magic\"");
-  for (const char* abi : {"", "1", "[\"1.0\"]", "[1, 1]", "[\"1\", \"1.0\"]", "[\"1.0\", \"1.x\"]", "[\"2.0\", \"1.0\"]", "[\"-1.0\", \"1.0\"]",
-                          "[\"1.0\", \"1.70000\"]"}) {
+  for (const char* abi : {"", "1", "[\"1.0\"]", "[1, 1]", "[\"1\", \"1.0\"]", "[\"1.0\", \"1.x\"]",
+                          "[\"2.0\", \"1.0\"]", "[\"-1.0\", \"1.0\"]", "[\"1.0\", \"1.70000\"]"}) {
     manifest(discovery("abi", abi), "member \"abi\" is not a");
   }
   manifest(discovery() + std::string(70000, ' '), "bytes, wanted at most 65536");
@@ -110,15 +115,20 @@ TEST_F(Discovery, WhatCannotFitIsKnownWithoutRunningTheLibrary) {
     text.replace(text.find("good.so"), 7, "crash.so");
     return text;
   };
-  expect_rejected(with("abi", "[\"2.0\", \"3.1\"]"), LoadStatus::failed, LoadStage::manifest, 15, "ABI 2.0 to 3.1, this host has 1.0: the host is too old");
-  expect_rejected(with("abi", "[\"0.1\", \"0.9\"]"), LoadStatus::failed, LoadStage::manifest, 15, "the plugin is too old");
-  expect_rejected(with("arch", "\"sparc\""), LoadStatus::skipped, LoadStage::manifest, 13, "the library is for sparc");
+  expect_rejected(with("abi", "[\"2.0\", \"3.1\"]"), LoadStatus::failed, LoadStage::manifest, 15,
+                  "ABI 2.0 to 3.1, this host has 1.0: the host is too old");
+  expect_rejected(with("abi", "[\"0.1\", \"0.9\"]"), LoadStatus::failed, LoadStage::manifest, 15,
+                  "the plugin is too old");
+  expect_rejected(with("arch", "\"sparc\""), LoadStatus::skipped, LoadStage::manifest, 13,
+                  "the library is for sparc");
   const char* other = host_sanitizer() == OST_SANITIZER_THREAD ? "\"address\"" : "\"thread\"";
-  expect_rejected(with("sanitizer", other), LoadStatus::failed, LoadStage::manifest, 17, "sanitizer");
+  expect_rejected(with("sanitizer", other), LoadStatus::failed, LoadStage::manifest, 17,
+                  "sanitizer");
 }
 
 TEST_F(Discovery, TheLibraryMustExistAndAgreeOnTheName) {
-  expect_rejected(discovery("library", "\"nowhere.so\""), LoadStatus::failed, LoadStage::discover, 13, "nowhere.so: No such file or directory");
+  expect_rejected(discovery("library", "\"nowhere.so\""), LoadStatus::failed, LoadStage::discover,
+                  13, "nowhere.so: No such file or directory");
   expect_rejected(discovery("name", "\"better\""), LoadStatus::failed, LoadStage::negotiate, 16,
                   "the discovery file says driver better, the library is driver good");
 }
@@ -130,26 +140,32 @@ TEST_F(Discovery, TheFilterDropsByName) {
     EXPECT_EQ(name_of(result.records[0].status), "skipped");
     EXPECT_EQ(name_of(result.records[0].stage), "filter");
     EXPECT_EQ(result.records[0].rule, 0u);
-    EXPECT_NE(result.records[0].reason.find("driver good is dropped by the filter"), std::string::npos) << result.records[0].reason;
+    EXPECT_NE(result.records[0].reason.find("driver good is dropped by the filter"),
+              std::string::npos)
+        << result.records[0].reason;
   }
   EXPECT_EQ(load_file("good.ostplugin.json", discovery(), "g*").plugins.size(), 1u);
 }
 
 TEST_F(Discovery, FoldersAreSearchedInOrderAndByName) {
   const TempFolder second;
-  for (const char* name : {"b", "a"}) write_file(folder / (std::string(name) + ".ostplugin.json"), "not json");
+  for (const char* name : {"b", "a"})
+    write_file(folder / (std::string(name) + ".ostplugin.json"), "not json");
   write_file(folder / "ignored.json", "not json");
   write_file(folder / "ignored.so", "not a library");
   write_file(second / "c.ostplugin.json", "not json");
-  const ScopedEnv path("OSTINATO_PLUGIN_PATH", second.path() + "::" + folder.path() + ":/no/such/folder");
+  const ScopedEnv path("OSTINATO_PLUGIN_PATH",
+                       second.path() + "::" + folder.path() + ":/no/such/folder");
   const ScopedEnv files("OSTINATO_PLUGIN_FILES", "");
   LoaderOptions options;
   options.folders = {folder.path()};  // instead of those beside the library
   const LoadResult result = load_plugins(options);
   std::vector<std::string> paths;
   for (const LoadRecord& r : result.records) paths.push_back(r.path);
-  EXPECT_EQ(paths, (std::vector<std::string>{"/no/such/folder", second / "c.ostplugin.json", folder / "a.ostplugin.json",
-                                             folder / "b.ostplugin.json", folder / "a.ostplugin.json", folder / "b.ostplugin.json"}));
+  EXPECT_EQ(paths,
+            (std::vector<std::string>{"/no/such/folder", second / "c.ostplugin.json",
+                                      folder / "a.ostplugin.json", folder / "b.ostplugin.json",
+                                      folder / "a.ostplugin.json", folder / "b.ostplugin.json"}));
   EXPECT_EQ(name_of(result.records[0].stage), "discover");
 }
 
@@ -167,7 +183,8 @@ TEST_F(Discovery, NamedFilesReplaceTheSearch) {
 
 TEST_F(Discovery, TheCurrentFolderIsNeverSearched) {
   fs::create_directory(folder / "ostinato-plugins");
-  for (const char* place : {"", "ostinato-plugins/"}) write_file(folder / (std::string(place) + "x.ostplugin.json"), "not json");
+  for (const char* place : {"", "ostinato-plugins/"})
+    write_file(folder / (std::string(place) + "x.ostplugin.json"), "not json");
   const ScopedEnv path("OSTINATO_PLUGIN_PATH", ":");
   const ScopedEnv files("OSTINATO_PLUGIN_FILES", "");
   const fs::path before = fs::current_path();
@@ -175,8 +192,10 @@ TEST_F(Discovery, TheCurrentFolderIsNeverSearched) {
   const LoadResult result = load_plugins({});
   const std::vector<std::string> folders = plugin_folders({});
   fs::current_path(before);
-  for (const LoadRecord& r : result.records) EXPECT_FALSE(r.path.starts_with(folder.path())) << r.path;
-  for (const std::string& f : folders) EXPECT_TRUE(fs::path(f).is_absolute() && !f.starts_with(folder.path())) << f;
+  for (const LoadRecord& r : result.records)
+    EXPECT_FALSE(r.path.starts_with(folder.path())) << r.path;
+  for (const std::string& f : folders)
+    EXPECT_TRUE(fs::path(f).is_absolute() && !f.starts_with(folder.path())) << f;
   EXPECT_EQ(folders.size(), 2u);
 }
 

@@ -17,7 +17,9 @@ class Device : public SyncDevice {
   std::unique_ptr<SyncExecutable> load(std::span<const std::byte>, std::string_view) override {
     return std::make_unique<Executable>();
   }
-  void dispatch(const Dispatch&) override { fail(OST_UNIMPLEMENTED, "this device only has memory"); }
+  void dispatch(const Dispatch&) override {
+    fail(OST_UNIMPLEMENTED, "this device only has memory");
+  }
 };
 
 class Driver : public SyncDriver {
@@ -33,8 +35,11 @@ class Driver : public SyncDriver {
   }
   std::unique_ptr<SyncDevice> open(uint32_t) override { return std::make_unique<Device>(); }
   std::string compiler_key(std::string_view) override { return "none"; }
-  void compile(const ost_compile_t&) override { fail(OST_COMPILE_FAILED, "this device only has memory"); }
-  ost_fit_t image_check(const ost_device_info_t&, std::span<const std::byte>, const ost_sink_t&) override {
+  void compile(const ost_compile_t&) override {
+    fail(OST_COMPILE_FAILED, "this device only has memory");
+  }
+  ost_fit_t image_check(const ost_device_info_t&, std::span<const std::byte>,
+                        const ost_sink_t&) override {
     return OST_FIT_UNUSABLE;
   }
 };
@@ -43,7 +48,8 @@ class Driver : public SyncDriver {
 
 const ost_driver_table_t& good_table() { return *sync_table<Driver>(); }
 
-ost_status_t good_negotiate(const ost_negotiate_in_t* in, ost_negotiate_out_t* out, const char* name, uint32_t abi_min, uint32_t abi_max,
+ost_status_t good_negotiate(const ost_negotiate_in_t* in, ost_negotiate_out_t* out,
+                            const char* name, uint32_t abi_min, uint32_t abi_max,
                             const ost_driver_table_t* table) {
   return negotiate(in, out, {name, "1.2.3", "Test", abi_min, abi_max}, table);
 }

@@ -1,5 +1,5 @@
-// Each bad plugin ends at the stage and rule that are meant for it, with its cause in the text, and the good one that
-// is loaded after it works.
+// Each bad plugin ends at the stage and rule that are meant for it, with its cause in the text, and
+// the good one that is loaded after it works.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,7 +13,8 @@ namespace {
 
 std::string plugin_file(const std::string& kind) {
   const char* folder = std::getenv("OST_TEST_PLUGINS");
-  EXPECT_NE(folder, nullptr) << "run this test through ctest, or set OST_TEST_PLUGINS to <build>/tests/bad-plugins";
+  EXPECT_NE(folder, nullptr)
+      << "run this test through ctest, or set OST_TEST_PLUGINS to <build>/tests/bad-plugins";
   return std::string(folder == nullptr ? "." : folder) + "/" + kind + ".so";
 }
 
@@ -55,7 +56,8 @@ TEST_P(BadPlugin, EndsAtItsStageAndTheNextOneWorks) {
   EXPECT_EQ(name_of(r.status), "failed") << r.reason;
   EXPECT_EQ(name_of(r.stage), name_of(c.stage)) << r.reason;
   EXPECT_EQ(r.rule, c.rule) << r.reason;
-  EXPECT_NE(r.reason.find(c.reason), std::string::npos) << "found: " << r.reason << "\nwant:  " << c.reason;
+  EXPECT_NE(r.reason.find(c.reason), std::string::npos)
+      << "found: " << r.reason << "\nwant:  " << c.reason;
   EXPECT_EQ(name_of(registry->report()[1].status), "loaded") << registry->report()[1].reason;
   expect_works(*registry, "good:0");
 }
@@ -64,24 +66,30 @@ INSTANTIATE_TEST_SUITE_P(
     Loader, BadPlugin,
     testing::Values(
         Case{"no_such_file", LoadStage::discover, 13, "No such file or directory"},
-        Case{"missing_dependency", LoadStage::open, 14, "libbad_plugin_gone.so: cannot open shared object file"},
+        Case{"missing_dependency", LoadStage::open, 14,
+             "libbad_plugin_gone.so: cannot open shared object file"},
         Case{"undefined_symbol", LoadStage::open, 14, "undefined symbol: ost_test_nobody_has_this"},
         Case{"no_entry", LoadStage::entry, 14, "does not export ost_plugin_negotiate"},
-        Case{"abi_too_new", LoadStage::negotiate, 15, "the host accepts ABI 1.0 to 1.0, this plugin has 9.0 to 9.0"},
+        Case{"abi_too_new", LoadStage::negotiate, 15,
+             "the host accepts ABI 1.0 to 1.0, this plugin has 9.0 to 9.0"},
         Case{"abi_too_old", LoadStage::negotiate, 15, "this plugin has 0.1 to 0.1"},
         Case{"abi_lies", LoadStage::negotiate, 15, "the plugin chose ABI 7.0, this host has 1.0"},
         Case{"refuses_silently", LoadStage::negotiate, 15, "unavailable"},
-        Case{"throws_standard", LoadStage::negotiate, 5, "threw an exception: not caught by its author"},
+        Case{"throws_standard", LoadStage::negotiate, 5,
+             "threw an exception: not caught by its author"},
         Case{"throws_other", LoadStage::negotiate, 5, "threw an exception"},
         Case{"overrun", LoadStage::negotiate, 2, "wrote beyond"},
-        Case{"bad_name", LoadStage::negotiate, 16, "the driver name \"Not A Name\" is not [a-z][a-z0-9_]*"},
+        Case{"bad_name", LoadStage::negotiate, 16,
+             "the driver name \"Not A Name\" is not [a-z][a-z0-9_]*"},
         Case{"endless_name", LoadStage::negotiate, 16, "of at most 31 characters"},
         Case{"sanitizer", LoadStage::negotiate, 17, "sanitizer and this host is not"},
         Case{"null_table", LoadStage::table, 3, "gave no driver table"},
         Case{"null_entry", LoadStage::table, 3, "lacks required entries: queue_submit, compile"},
         Case{"short_table", LoadStage::table, 2, "too short: found 64 bytes"},
-        Case{"driver_fails", LoadStage::driver, 0, "the vendor's runtime is too old: found 1, wanted 2"},
-        Case{"driver_throws", LoadStage::driver, 5, "driver_create threw an exception: not caught by its author"},
+        Case{"driver_fails", LoadStage::driver, 0,
+             "the vendor's runtime is too old: found 1, wanted 2"},
+        Case{"driver_throws", LoadStage::driver, 5,
+             "driver_create threw an exception: not caught by its author"},
         Case{"driver_null", LoadStage::driver, 0, "driver_create gave no driver"},
         Case{"no_device", LoadStage::devices, 0, "no card in any slot"},
         Case{"too_many_devices", LoadStage::devices, 0, "1000000 devices"},
@@ -99,7 +107,8 @@ TEST(Loader, AFileThatIsNoLibraryFailsToOpen) {
   test::write_file(folder / "cut.so", foreign.substr(0, 100));
   test::write_file(folder / "empty.so", "");
   std::vector<std::string> files;
-  for (const char* name : {"text.so", "foreign.so", "cut.so", "empty.so"}) files.push_back(folder / name);
+  for (const char* name : {"text.so", "foreign.so", "cut.so", "empty.so"})
+    files.push_back(folder / name);
   files.push_back(folder.path());  // a folder
   files.push_back(plugin_file("good"));
   const auto registry = load(files);
@@ -151,16 +160,19 @@ TEST(Loader, ADeviceThatThrowsIsAnErrorOfThatDevice) {
 
 TEST(Loader, AutoPassesOverWhatDoesNotComputeAndSaysSo) {
   const test::ScopedEnv unset("OSTINATO_DEVICE", "");
-  const auto registry = load({plugin_file("good")});  // an accelerator, so better than ref, but without a compiler
+  const auto registry =
+      load({plugin_file("good")});  // an accelerator, so better than ref, but without a compiler
   const auto device = registry->get("auto");
   ASSERT_OK(device);
   EXPECT_EQ((*device)->id(), "ref:0");
   ASSERT_EQ(registry->choices().size(), 1u);
   ASSERT_EQ(registry->choices()[0].passed.size(), 1u);
-  EXPECT_NE(registry->choices()[0].passed[0].find("good:0: it is inexact (self-test"), std::string::npos)
+  EXPECT_NE(registry->choices()[0].passed[0].find("good:0: it is inexact (self-test"),
+            std::string::npos)
       << registry->choices()[0].passed[0];
   const test::ScopedEnv require("OSTINATO_REQUIRE", "1");
-  EXPECT_ERROR(registry->get("auto"), "OSTINATO_REQUIRE=1 and a better device does not open: good:0");
+  EXPECT_ERROR(registry->get("auto"),
+               "OSTINATO_REQUIRE=1 and a better device does not open: good:0");
 }
 
 TEST(Loader, AFailedPluginIsTheReasonForItsMissingDevice) {

@@ -1,5 +1,5 @@
-// A run makes no allocation on the host either. Counted in this binary's operator new, on a driver that only signals,
-// so that what is counted is the runtime's own.
+// A run makes no allocation on the host either. Counted in this binary's operator new, on a driver
+// that only signals, so that what is counted is the runtime's own.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,7 +37,8 @@ DevicePtr signalling_ref() {
   return test::changed_ref<Signalling>("signalling", [](ost_driver_table_t& t) {
     signal_from_host = t.timeline_signal;
     t.queue_submit = [](ost_queue_t*, const ost_point_t*, uint32_t, const ost_command_t*, uint32_t,
-                        const ost_point_t* signals, uint32_t count, ost_error_t* error) -> ost_status_t {
+                        const ost_point_t* signals, uint32_t count,
+                        ost_error_t* error) -> ost_status_t {
       for (uint32_t i = 0; i < count; ++i) {
         const ost_status_t status = signal_from_host(signals[i].timeline, signals[i].value, error);
         if (status != OST_OK) return status;
@@ -53,13 +54,16 @@ TEST(Instance, ARunAllocatesNothingOnTheHost) {
   Compiler compiler(std::make_shared<CompileCache>(""));
   for (Program program : {test::scaled_relu(), test::accumulate()}) {
     const std::vector<DevicePtr> devices(program.device_count, device);
-    auto made = Instance::create(std::make_shared<const Program>(std::move(program)), devices, compiler);
+    auto made =
+        Instance::create(std::make_shared<const Program>(std::move(program)), devices, compiler);
     ASSERT_OK(made);
     Instance& instance = **made;
     const Program& p = instance.program();
     std::vector<BufferRef> inputs, outputs;
-    for (size_t i = 0; i < p.inputs.size(); ++i) inputs.push_back(test::on_device(device, std::vector<uint8_t>(1024)));
-    for (size_t i = 0; i < p.outputs.size(); ++i) outputs.push_back(test::on_device(device, std::vector<uint8_t>(1024)));
+    for (size_t i = 0; i < p.inputs.size(); ++i)
+      inputs.push_back(test::on_device(device, std::vector<uint8_t>(1024)));
+    for (size_t i = 0; i < p.outputs.size(); ++i)
+      outputs.push_back(test::on_device(device, std::vector<uint8_t>(1024)));
     std::vector<int64_t> vars(p.vars.size(), 1);
     ASSERT_OK(instance.run(inputs, outputs, vars));
     const uint64_t before = host_allocations;

@@ -1,4 +1,5 @@
-// Drivers that are `ref` with a changed table: what a host must do with drivers that have less, or fail.
+// Drivers that are `ref` with a changed table: what a host must do with drivers that have less, or
+// fail.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +12,8 @@
 
 namespace ost::test {
 
-// `Tag` makes a driver_create of its own, since a process has one driver for each of these functions. `change` gets the
-// table before it is completed. Call once per Tag.
+// `Tag` makes a driver_create of its own, since a process has one driver for each of these
+// functions. `change` gets the table before it is completed. Call once per Tag.
 template <typename Tag, typename Change>
 runtime::DevicePtr changed_ref(const std::string& name, Change&& change) {
   auto ref = runtime::negotiate_with(&runtime::ref_negotiate);
@@ -24,7 +25,8 @@ runtime::DevicePtr changed_ref(const std::string& name, Change&& change) {
   static ost_driver_table_t original;
   original = *out.table;
   ost_driver_table_t table = original;
-  table.driver_create = [](const ost_host_table_t* host, ost_driver_t** driver, ost_error_t* error) {
+  table.driver_create = [](const ost_host_table_t* host, ost_driver_t** driver,
+                           ost_error_t* error) {
     return original.driver_create(host, driver, error);
   };
   change(table);
@@ -32,7 +34,8 @@ runtime::DevicePtr changed_ref(const std::string& name, Change&& change) {
   EXPECT_TRUE(complete.has_value()) << (complete ? "" : complete.error().message);
   ref->name = name;
   ref->table = *complete;
-  auto driver = runtime::Driver::create(std::make_shared<const runtime::Plugin>(std::move(*ref)), {});
+  auto driver =
+      runtime::Driver::create(std::make_shared<const runtime::Plugin>(std::move(*ref)), {});
   EXPECT_TRUE(driver.has_value()) << (driver ? "" : driver.error().message);
   runtime::OpenOptions options;
   options.self_test = false;

@@ -1,7 +1,7 @@
 #include "core/runtime/compile_cache.hpp"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,7 +69,8 @@ TEST(CompileCache, FindsWhatAnotherObjectStored) {
   const CachedImage stored = writer.store(kKey, image);
   EXPECT_EQ(stored.bytes, image);
   ASSERT_FALSE(stored.path.empty());
-  EXPECT_EQ(test::read_file(stored.path), std::string(image.begin(), image.end())) << "the file must hold exactly the image";
+  EXPECT_EQ(test::read_file(stored.path), std::string(image.begin(), image.end()))
+      << "the file must hold exactly the image";
 
   CompileCache reader(folder / "cache");
   const auto found = reader.find(kKey);
@@ -120,7 +121,8 @@ TEST(CompileCache, AnImageUnderTheNameOfAnotherKeyIsAMiss) {
   const std::string path = cache.store(kKey, image_of(64, 4)).path;
   std::string other = kKey;
   other[10] = other[10] == '0' ? '1' : '0';  // the same subfolder
-  const fs::path renamed = fs::path(path).parent_path() / (other + fs::path(path).filename().string().substr(64));
+  const fs::path renamed =
+      fs::path(path).parent_path() / (other + fs::path(path).filename().string().substr(64));
   fs::rename(path, renamed);
   EXPECT_FALSE(cache.find(other));
   EXPECT_FALSE(fs::exists(renamed));
@@ -148,7 +150,8 @@ TEST(CompileCache, ClearAndPruneKeepFilesOfOthers) {
   CompileCache cache(folder.path());
   std::vector<std::string> paths;
   for (uint8_t i = 0; i < 4; ++i) {
-    paths.push_back(cache.store(sha256_hex(std::string(1, static_cast<char>('a' + i))), image_of(100, i)).path);
+    paths.push_back(
+        cache.store(sha256_hex(std::string(1, static_cast<char>('a' + i))), image_of(100, i)).path);
     const timespec times[2] = {{1000 + i, 0}, {1000 + i, 0}};  // used one after the other
     ASSERT_EQ(::utimensat(AT_FDCWD, paths.back().c_str(), times, 0), 0);
   }
@@ -202,10 +205,13 @@ TEST(CompileCache, AFolderThatCannotBeWrittenIsNoCacheAndOneWarning) {
   EXPECT_EQ(cache.stats().failed_stores, 3u);
 }
 
-// For root no folder is read-only, so the child becomes somebody else. Exit codes say what went wrong.
+// For root no folder is read-only, so the child becomes somebody else. Exit codes say what went
+// wrong.
 int use_read_only_cache(const std::string& folder) {
   constexpr uid_t kNobody = 65534;
-  if (::geteuid() == 0 && (::chown(folder.c_str(), kNobody, kNobody) != 0 || ::setuid(kNobody) != 0)) return 2;
+  if (::geteuid() == 0 &&
+      (::chown(folder.c_str(), kNobody, kNobody) != 0 || ::setuid(kNobody) != 0))
+    return 2;
   CompileCache cache(folder);
   const fs::path shard = fs::path(cache.store(kKey, image_of(10, 0)).path).parent_path();
   if (shard.empty()) return 3;
@@ -252,7 +258,8 @@ TEST(CompileCache, DefaultFolderFollowsTheEnvironment) {
   EXPECT_EQ(CompileCache::default_folder(), "");
 }
 
-// Everything that a reader sees is a whole image of the right key, whatever writers do at the same time.
+// Everything that a reader sees is a whole image of the right key, whatever writers do at the same
+// time.
 bool hammer(const std::string& folder, unsigned seed, int rounds) {
   CompileCache cache(folder);
   for (int i = 0; i < rounds; ++i) {
@@ -273,7 +280,8 @@ TEST(CompileCache, ThreadsRaceWithoutHarm) {
   std::atomic<int> good{0};
   {
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < 4; ++i) threads.emplace_back([&, i] { good += hammer(folder.path(), i, 60); });
+    for (unsigned i = 0; i < 4; ++i)
+      threads.emplace_back([&, i] { good += hammer(folder.path(), i, 60); });
   }
   EXPECT_EQ(good, 4);
 }
@@ -292,7 +300,8 @@ TEST(CompileCache, ProcessesRaceWithoutHarm) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
-  for (const std::string& file : files_in(folder.path())) EXPECT_TRUE(file.ends_with(".img")) << file << " was left behind";
+  for (const std::string& file : files_in(folder.path()))
+    EXPECT_TRUE(file.ends_with(".img")) << file << " was left behind";
 }
 
 }  // namespace

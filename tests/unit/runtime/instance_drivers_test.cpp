@@ -1,4 +1,5 @@
-// Instances on drivers that have less than ref has, that fail, and in several threads; random programs on all of them.
+// Instances on drivers that have less than ref has, that fail, and in several threads; random
+// programs on all of them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,16 +24,20 @@ using test::on_device;
 
 std::unique_ptr<Instance> make(Program program, std::vector<DevicePtr> devices) {
   Compiler compiler(std::make_shared<CompileCache>(""));
-  auto made = Instance::create(std::make_shared<const Program>(std::move(program)), std::move(devices), compiler);
+  auto made = Instance::create(std::make_shared<const Program>(std::move(program)),
+                               std::move(devices), compiler);
   EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
   return made ? std::move(*made) : nullptr;
 }
 
 // Runs with new buffers and gives the contents of all outputs, those that alias something included.
-Result<std::vector<test::Bytes>> run_fresh(Instance& instance, const std::vector<test::Bytes>& inputs, const std::vector<int64_t>& vars) {
+Result<std::vector<test::Bytes>> run_fresh(Instance& instance,
+                                           const std::vector<test::Bytes>& inputs,
+                                           const std::vector<int64_t>& vars) {
   const Program& p = instance.program();
   std::vector<BufferRef> in, out(p.outputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) in.push_back(on_device(instance.devices()[p.inputs[i].device], inputs[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    in.push_back(on_device(instance.devices()[p.inputs[i].device], inputs[i]));
   for (uint32_t o = 0; o < out.size(); ++o) {
     if (!instance.output_is_written(o)) continue;
     OST_TRY_ASSIGN(const uint64_t bytes, instance.output_bytes(o, vars));
@@ -71,10 +76,12 @@ TEST(PlainDriver, RunsWithoutCommandListsAndMapping) {
 
 TEST(PlainDriver, TransfersGoThroughTheHostBothWays) {
   const DevicePtr plain = test::plain_ref(), ref = test::ref_device();
-  for (const auto& devices : {std::vector{plain, ref}, std::vector{ref, plain}, std::vector{plain, plain}}) {
+  for (const auto& devices :
+       {std::vector{plain, ref}, std::vector{ref, plain}, std::vector{plain, plain}}) {
     const auto instance = make(test::accumulate(), devices);
     ASSERT_NE(instance, nullptr);
-    const auto got = run_fresh(*instance, {bytes_of_floats(std::vector<float>(8, 2.0f)), test::Bytes(32)}, {});
+    const auto got =
+        run_fresh(*instance, {bytes_of_floats(std::vector<float>(8, 2.0f)), test::Bytes(32)}, {});
     ASSERT_OK(got);
     EXPECT_EQ((*got)[0], bytes_of_floats(std::vector<float>(8, 3.5f)));
     EXPECT_EQ(instance->last_run().allocations, 0u);
@@ -90,8 +97,9 @@ DevicePtr failing_ref() {
   struct Failing {};
   return test::changed_ref<Failing>("failing", [](ost_driver_table_t& t) {
     real_submit = t.queue_submit;
-    t.queue_submit = [](ost_queue_t* queue, const ost_point_t* waits, uint32_t wait_count, const ost_command_t* commands, uint32_t count,
-                        const ost_point_t* signals, uint32_t signal_count, ost_error_t* error) -> ost_status_t {
+    t.queue_submit = [](ost_queue_t* queue, const ost_point_t* waits, uint32_t wait_count,
+                        const ost_command_t* commands, uint32_t count, const ost_point_t* signals,
+                        uint32_t signal_count, ost_error_t* error) -> ost_status_t {
       if (failures > 0) {
         --failures;
         error->status = OST_BUSY;
@@ -152,7 +160,8 @@ TEST(Instance, ThreadsShareADeviceAndACompiler) {
         all_made.arrive_and_wait();
         if (!instance) return;
         for (int64_t n = 1; n <= 8; ++n) {
-          const std::vector<test::Bytes> inputs = {bytes_of_floats(std::vector<float>(static_cast<size_t>(4 * n), static_cast<float>(t)))};
+          const std::vector<test::Bytes> inputs = {bytes_of_floats(
+              std::vector<float>(static_cast<size_t>(4 * n), static_cast<float>(t)))};
           const auto got = run_fresh(**instance, inputs, {n});
           right += got && test::floats_of_bytes((*got)[0])[3] == 3.0f * static_cast<float>(t);
         }
@@ -160,7 +169,8 @@ TEST(Instance, ThreadsShareADeviceAndACompiler) {
     }
   }
   EXPECT_EQ(right, 32);
-  EXPECT_EQ(compiler.stats().compiles, 2u) << "whoever comes second must wait for the first, not compile again";
+  EXPECT_EQ(compiler.stats().compiles, 2u)
+      << "whoever comes second must wait for the first, not compile again";
 }
 
 // The same bits as on host memory, on one device with command lists and on one without.
@@ -170,7 +180,8 @@ TEST(Instance, RandomProgramsGiveTheBitsOfTheirDefinition) {
   const DevicePtr ref = test::ref_device(), plain = test::plain_ref();
   for (uint64_t i = 0; i < 60 && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(testing::Message() << "OSTINATO_TEST_SEED=" << base + i);
-    const test::RandomGraph r = test::random_graph(base + i, {.max_elements = 512, .symbolic = i % 2 == 1});
+    const test::RandomGraph r =
+        test::random_graph(base + i, {.max_elements = 512, .symbolic = i % 2 == 1});
     const auto program = schedule(r.graph, {});
     ASSERT_OK(program);
     test::HostRun host{r.inputs, {}, r.vars, {}};
@@ -183,7 +194,8 @@ TEST(Instance, RandomProgramsGiveTheBitsOfTheirDefinition) {
       for (int run = 0; run < 2; ++run) {
         const auto got = run_fresh(*instance, r.inputs, vars);
         ASSERT_OK(got);
-        for (size_t o = 0; o < got->size(); ++o) EXPECT_EQ((*got)[o], host.outputs[o]) << device->id() << ", output " << o;
+        for (size_t o = 0; o < got->size(); ++o)
+          EXPECT_EQ((*got)[o], host.outputs[o]) << device->id() << ", output " << o;
       }
     }
   }

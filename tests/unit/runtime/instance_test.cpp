@@ -20,7 +20,8 @@ struct Bench {
 
   std::unique_ptr<Instance> make(Program program, const InstanceOptions& options = {}) {
     std::vector<DevicePtr> devices(program.device_count, device);
-    auto made = Instance::create(std::make_shared<const Program>(std::move(program)), devices, compiler, options);
+    auto made = Instance::create(std::make_shared<const Program>(std::move(program)), devices,
+                                 compiler, options);
     EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
     return made ? std::move(*made) : nullptr;
   }
@@ -59,18 +60,23 @@ TEST(Instance, RefusesWrongArgumentsByName) {
   ASSERT_NE(instance, nullptr);
   const auto good = on_device(t.device, std::vector<uint8_t>(64));
   const auto out = on_device(t.device, std::vector<uint8_t>(64));
-  const auto run = [&](const BufferRef& x, const BufferRef& y, int64_t n) { return instance->run({&x, 1}, {&y, 1}, {&n, 1}); };
+  const auto run = [&](const BufferRef& x, const BufferRef& y, int64_t n) {
+    return instance->run({&x, 1}, {&y, 1}, {&n, 1});
+  };
   EXPECT_ERROR(run(good, out, 65), "variable n is 65, wanted 1 to 64");
   EXPECT_ERROR(run(good, out, 0), "variable n is 0, wanted 1 to 64");
   EXPECT_ERROR(run(good, out, 5), "input 0 (x) has 64 bytes, wanted 80 for shape [5, 4]");
   EXPECT_ERROR(run({}, out, 4), "input 0 (x) has no buffer");
   EXPECT_ERROR(run(good, {}, 4), "output 0 (y) has no buffer");
-  EXPECT_ERROR(run({good.buffer, 4, 60}, out, 1), "input 0 (x) starts at byte 4, wanted a multiple of 64");
-  EXPECT_ERROR(run({good.buffer, 64, 64}, out, 4), "input 0 (x) ends beyond its buffer of 64 bytes");
+  EXPECT_ERROR(run({good.buffer, 4, 60}, out, 1),
+               "input 0 (x) starts at byte 4, wanted a multiple of 64");
+  EXPECT_ERROR(run({good.buffer, 64, 64}, out, 4),
+               "input 0 (x) ends beyond its buffer of 64 bytes");
   EXPECT_ERROR(run(good, good, 4), "share memory, and the program writes output 0");
   EXPECT_ERROR(instance->run({}, {&out, 1}, {}), "0 variables were given, the program has 1");
   const int64_t n = 4;
-  EXPECT_ERROR(instance->run({}, {&out, 1}, {&n, 1}), "0 inputs and 1 outputs were given, the program has 1 and 1");
+  EXPECT_ERROR(instance->run({}, {&out, 1}, {&n, 1}),
+               "0 inputs and 1 outputs were given, the program has 1 and 1");
   EXPECT_TRUE(run(good, out, 4).has_value()) << "a refused call must leave the instance usable";
 }
 
@@ -101,7 +107,8 @@ TEST(Instance, StatesLiveAcrossRunsAndCopiesReachOtherDevices) {
   EXPECT_EQ(instance->output_alias(1, inputs).buffer, x.buffer);
   for (int run = 1; run <= 3; ++run) {
     ASSERT_OK(instance->run(inputs, outputs, {}));
-    EXPECT_EQ(from_device(sum), bytes_of_floats(std::vector<float>(8, 1.5f + 2.0f * static_cast<float>(run))));
+    EXPECT_EQ(from_device(sum),
+              bytes_of_floats(std::vector<float>(8, 1.5f + 2.0f * static_cast<float>(run))));
     EXPECT_EQ(from_device(log), from_device(x));
     EXPECT_EQ(instance->last_run().copies, 1u);
     EXPECT_EQ(instance->last_run().copied_bytes, 32u);
@@ -116,12 +123,14 @@ TEST(Instance, TakesStorageForStatesFromTheCaller) {
   options.states = {mine};
   const auto instance = t.make(test::accumulate(), options);
   ASSERT_NE(instance, nullptr);
-  const BufferRef inputs[] = {on_device(t.device, bytes_of_floats(std::vector<float>(8, 1.0f))), on_device(t.device, std::vector<uint8_t>(32))};
+  const BufferRef inputs[] = {on_device(t.device, bytes_of_floats(std::vector<float>(8, 1.0f))),
+                              on_device(t.device, std::vector<uint8_t>(32))};
   const BufferRef outputs[] = {on_device(t.device, std::vector<uint8_t>(32)), {}};
   ASSERT_OK(instance->run(inputs, outputs, {}));
   EXPECT_EQ(from_device(mine), bytes_of_floats(std::vector<float>(8, 11.0f)));
   const BufferRef aliased[] = {inputs[0], inputs[0]};
-  EXPECT_ERROR(instance->run(aliased, outputs, {}), "input 1 and input 0 share memory, and the program writes input 1");
+  EXPECT_ERROR(instance->run(aliased, outputs, {}),
+               "input 1 and input 0 share memory, and the program writes input 1");
 }
 
 TEST(Instance, GivesTimesOfEachLaunch) {
@@ -158,7 +167,8 @@ TEST(Instance, UsesImagesOfTheProgramOnlyWhenTold) {
   Bench t;
   Program program = test::scaled_relu();
   for (KernelDesc& k : program.kernels) {
-    auto variant = Compiler(std::make_shared<CompileCache>("")).make_variant(k, t.device->driver(), t.device->info());
+    auto variant = Compiler(std::make_shared<CompileCache>(""))
+                       .make_variant(k, t.device->driver(), t.device->info());
     ASSERT_OK(variant);
     k.variants.push_back(std::move(*variant));
   }
@@ -173,13 +183,15 @@ TEST(Instance, UsesImagesOfTheProgramOnlyWhenTold) {
 
   program.kernels[1].variants[0].image.back() ^= 1;
   Bench third;
-  auto made = Instance::create(std::make_shared<const Program>(program), {third.device}, third.compiler, options);
+  auto made = Instance::create(std::make_shared<const Program>(program), {third.device},
+                               third.compiler, options);
   EXPECT_ERROR(made, "kernel relu: the image for kir has another sha256");
 }
 
 TEST(Instance, NeedsADeviceForEachLogicalOne) {
   Bench t;
-  auto made = Instance::create(std::make_shared<const Program>(test::accumulate()), {t.device}, t.compiler);
+  auto made =
+      Instance::create(std::make_shared<const Program>(test::accumulate()), {t.device}, t.compiler);
   EXPECT_ERROR(made, "the program has 2 logical devices, 1 were given");
 }
 

@@ -14,16 +14,25 @@ namespace {
 // Random expressions over two variables: the prepared form gives what Sym::eval gives.
 Sym random_sym(std::mt19937& rng, std::span<const Var> vars, int depth) {
   const auto pick = [&](uint32_t n) { return static_cast<uint32_t>(rng() % n); };
-  if (depth == 0) return pick(2) == 0 ? Sym(static_cast<int64_t>(pick(9)) - 4) : Sym::var(vars[pick(static_cast<uint32_t>(vars.size()))]);
+  if (depth == 0)
+    return pick(2) == 0 ? Sym(static_cast<int64_t>(pick(9)) - 4)
+                        : Sym::var(vars[pick(static_cast<uint32_t>(vars.size()))]);
   const Sym a = random_sym(rng, vars, depth - 1), b = random_sym(rng, vars, depth - 1);
   switch (pick(7)) {
-    case 0: return a + b;
-    case 1: return a - b;
-    case 2: return a * b;
-    case 3: return floordiv(a, b);
-    case 4: return mod(a, b);
-    case 5: return min(a, b);
-    default: return max(a, b);
+    case 0:
+      return a + b;
+    case 1:
+      return a - b;
+    case 2:
+      return a * b;
+    case 3:
+      return floordiv(a, b);
+    case 4:
+      return mod(a, b);
+    case 5:
+      return min(a, b);
+    default:
+      return max(a, b);
   }
 }
 
@@ -40,10 +49,12 @@ TEST(VarExpr, EqualsSymOnRandomExpressions) {
     }
     ASSERT_TRUE(expr.has_value()) << sym.str();
     for (int k = 0; k < 5; ++k) {
-      const int64_t values[] = {static_cast<int64_t>(rng() % 41) - 20, static_cast<int64_t>(rng() % 101)};
+      const int64_t values[] = {static_cast<int64_t>(rng() % 41) - 20,
+                                static_cast<int64_t>(rng() % 101)};
       const auto want = sym.eval({{"m", values[0]}, {"n", values[1]}});
       const auto got = expr->eval(values);
-      ASSERT_EQ(got.has_value(), want.has_value()) << sym.str() << " at " << values[0] << ", " << values[1];
+      ASSERT_EQ(got.has_value(), want.has_value())
+          << sym.str() << " at " << values[0] << ", " << values[1];
       if (!want) continue;
       EXPECT_EQ(*got, *want) << sym.str() << " at " << values[0] << ", " << values[1];
       ++compared;
@@ -69,20 +80,28 @@ TEST(PlanRun, KeepsEveryEdgeAndCutsOnlyAtTransfers) {
   Program p;
   p.device_count = 2;
   const auto buffer = [&](uint32_t device) {
-    p.buffers.push_back({.kind = BufferKind::temp, .slot = 0, .device = device, .dtype = DType::f32, .elements = Sym(1), .arena = 0, .offset = 0});
+    p.buffers.push_back({.kind = BufferKind::temp,
+                         .slot = 0,
+                         .device = device,
+                         .dtype = DType::f32,
+                         .elements = Sym(1),
+                         .arena = 0,
+                         .offset = 0});
     return static_cast<uint32_t>(p.buffers.size() - 1);
   };
   const uint32_t a = buffer(0), b = buffer(0), c = buffer(1), d = buffer(1);
-  const auto launch = [&](uint32_t device, std::vector<uint32_t> args, std::vector<uint32_t> after, uint32_t level) {
+  const auto launch = [&](uint32_t device, std::vector<uint32_t> args, std::vector<uint32_t> after,
+                          uint32_t level) {
     p.steps.push_back({StepKind::launch, device, 0, std::move(args), {}, std::move(after), level});
   };
-  launch(0, {a}, {}, 0);                                             // 0
-  launch(1, {d}, {}, 0);                                             // 1
-  launch(0, {a, b}, {0}, 1);                                         // 2
+  launch(0, {a}, {}, 0);                                                 // 0
+  launch(1, {d}, {}, 0);                                                 // 1
+  launch(0, {a, b}, {0}, 1);                                             // 2
   p.steps.push_back({StepKind::copy, 1, kNoIndex, {c, b}, {}, {2}, 2});  // 3: device 0 to 1
-  launch(0, {a}, {2}, 2);                                            // 4: independent of the transfer
-  launch(1, {c, d}, {3, 1}, 3);                                      // 5
-  p.steps.push_back({StepKind::copy, 1, kNoIndex, {d, c}, {}, {5}, 4});  // 6: on one device: a command
+  launch(0, {a}, {2}, 2);        // 4: independent of the transfer
+  launch(1, {c, d}, {3, 1}, 3);  // 5
+  p.steps.push_back(
+      {StepKind::copy, 1, kNoIndex, {d, c}, {}, {5}, 4});  // 6: on one device: a command
   const RunPlan plan = plan_run(p);
 
   std::vector<uint32_t> order;
@@ -104,7 +123,8 @@ TEST(PlanRun, KeepsEveryEdgeAndCutsOnlyAtTransfers) {
   ASSERT_EQ(order.size(), p.steps.size());
   for (size_t i = 0; i < order.size(); ++i) {
     for (const uint32_t before : p.steps[order[i]].after) {
-      EXPECT_LT(std::ranges::find(order, before) - order.begin(), static_cast<ptrdiff_t>(i)) << "step " << order[i];
+      EXPECT_LT(std::ranges::find(order, before) - order.begin(), static_cast<ptrdiff_t>(i))
+          << "step " << order[i];
     }
   }
 }

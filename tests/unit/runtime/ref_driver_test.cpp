@@ -30,7 +30,8 @@ TEST(RefNegotiate, SaysWhyThereIsNoVersion) {
   const ost_negotiate_in_t in{sizeof in, 0x00050000, 0x00060000, 0};
   EXPECT_NE(ref_negotiate(&in, &out), OST_OK);
   EXPECT_EQ(out.abi, 0u);
-  EXPECT_NE(std::string(out.reason).find("the host accepts ABI 5.0 to 6.0"), std::string::npos) << out.reason;
+  EXPECT_NE(std::string(out.reason).find("the host accepts ABI 5.0 to 6.0"), std::string::npos)
+      << out.reason;
 }
 
 class RefTable : public testing::Test {
@@ -74,7 +75,8 @@ TEST_F(RefTable, RefusesDamagedImages) {
   for (size_t length = 0; length < image.size(); ++length) {
     const std::span part(image.data(), length);
     EXPECT_FALSE(device->load(part, "", "neg")) << length << " bytes";
-    EXPECT_EQ(driver.image_check(device->info(), part)->fit, static_cast<ost_fit_t>(OST_FIT_UNUSABLE));
+    EXPECT_EQ(driver.image_check(device->info(), part)->fit,
+              static_cast<ost_fit_t>(OST_FIT_UNUSABLE));
   }
   EXPECT_ERROR(device->load(image, "", "abs"), "the image has no kernel abs, it has neg");
 }
@@ -101,7 +103,8 @@ TEST_F(RefTable, RunsInACommandListWithOtherBuffersEachTime) {
     const std::vector<float> values(4 * n, static_cast<float>(n));
     const auto x = test::on_device(device, test::bytes_of_floats(values));
     const auto y = test::on_device(device, std::vector<uint8_t>(x.bytes));
-    const ost_ref_t slots[] = {{x.buffer->handle(), 0, x.bytes, 0, 0}, {y.buffer->handle(), 0, y.bytes, 0, 0}};
+    const ost_ref_t slots[] = {{x.buffer->handle(), 0, x.bytes, 0, 0},
+                               {y.buffer->handle(), 0, y.bytes, 0, 0}};
     const int64_t vars[] = {99, static_cast<int64_t>(n)};
     ost_command_t call{};
     call.size = sizeof call;
@@ -114,7 +117,8 @@ TEST_F(RefTable, RunsInACommandListWithOtherBuffersEachTime) {
     const ost_point_t done{timeline->handle(), n};
     ASSERT_OK(queue->submit({}, {&call, 1}, {&done, 1}));
     ASSERT_OK(timeline->wait(n));
-    EXPECT_EQ(test::floats_of_bytes(test::from_device(y)), std::vector<float>(4 * n, -static_cast<float>(n)));
+    EXPECT_EQ(test::floats_of_bytes(test::from_device(y)),
+              std::vector<float>(4 * n, -static_cast<float>(n)));
   }
 }
 
@@ -137,7 +141,8 @@ TEST_F(RefTable, ATooSmallBufferFailsTheSubmitAndItsTimeline) {
   EXPECT_FALSE(queue->submit({}, {&dispatch, 1}, {&done, 1}));
   EXPECT_FALSE(timeline->wait(1)) << "whoever waits must hear of it";
   dispatch.ref_count = 1;
-  EXPECT_ERROR(queue->submit({}, {&dispatch, 1}, {}), "dispatch with 1 buffers and 1 variables, the kernel has 2 and 1");
+  EXPECT_ERROR(queue->submit({}, {&dispatch, 1}, {}),
+               "dispatch with 1 buffers and 1 variables, the kernel has 2 and 1");
 }
 
 TEST(Buffer, KeepsToItsRange) {
@@ -212,10 +217,12 @@ TEST(DriverTable, HolesSayTheirName) {
   EXPECT_TRUE(complete->has_command_lists);
   ost_error_t error{};
   error.size = sizeof error;
-  EXPECT_EQ(complete->entries.profile_enable(nullptr, 1, &error), static_cast<ost_status_t>(OST_UNIMPLEMENTED));
+  EXPECT_EQ(complete->entries.profile_enable(nullptr, 1, &error),
+            static_cast<ost_status_t>(OST_UNIMPLEMENTED));
   EXPECT_STREQ(error.message, "this driver has no profile_enable");
   EXPECT_EQ(error.rule, 3u);
-  EXPECT_EQ(complete->entries.profile_drain(nullptr, nullptr, 0, nullptr, nullptr), static_cast<ost_status_t>(OST_UNIMPLEMENTED));
+  EXPECT_EQ(complete->entries.profile_drain(nullptr, nullptr, 0, nullptr, nullptr),
+            static_cast<ost_status_t>(OST_UNIMPLEMENTED));
   EXPECT_EQ(complete->entries.get_extension(nullptr, {}, 0), nullptr);
   table.profile_enable = out.table->profile_enable;
   EXPECT_ERROR(complete_table(&table), "a part of profiling");
@@ -228,14 +235,14 @@ TEST(DriverTable, AMissingRequiredEntryIsNamed) {
   ASSERT_EQ(ref_negotiate(&in, &out), OST_OK);
 #define REQ true
 #define OPT false
-#define X(entry, required)                                                                      \
-  {                                                                                             \
-    ost_driver_table_t table = *out.table;                                                      \
-    table.entry = nullptr;                                                                      \
-    const auto complete = complete_table(&table);                                               \
-    if (required) {                                                                             \
-      EXPECT_ERROR(complete, "lacks required entries: " #entry);                                \
-    }                                                                                           \
+#define X(entry, required)                                       \
+  {                                                              \
+    ost_driver_table_t table = *out.table;                       \
+    table.entry = nullptr;                                       \
+    const auto complete = complete_table(&table);                \
+    if (required) {                                              \
+      EXPECT_ERROR(complete, "lacks required entries: " #entry); \
+    }                                                            \
   }
   OST_DRIVER_ENTRIES(X)
 #undef X

@@ -48,7 +48,8 @@ TEST(DeviceRegistry, UnknownDevicesAreErrorsThatHelp) {
   EXPECT_EQ(error.error().status, OST_UNAVAILABLE);
   EXPECT_ERROR(error, "there is no device reff:0; did you mean ref:0?");
   EXPECT_ERROR(registry->get("ref:7"), "did you mean ref:0?");
-  EXPECT_ERROR(registry->get("warpdrive:0"), "there is no device warpdrive:0 (drivers and their number of devices: ref 1;");
+  EXPECT_ERROR(registry->get("warpdrive:0"),
+               "there is no device warpdrive:0 (drivers and their number of devices: ref 1;");
   EXPECT_ERROR(registry->driver("hip"), "there is no device hip");
   EXPECT_ERROR(registry->get(":"), "there is no device");
 }
@@ -61,7 +62,8 @@ TEST(DeviceRegistry, AMissingPluginIsTheReason) {
   const auto registry = DeviceRegistry::create(options);
   ASSERT_EQ(registry->report().size(), 2u);
   EXPECT_EQ(to_string(registry->report()[0]),
-            "/nowhere/cpu.ostplugin.json: failed at discover (rule 13): /nowhere/cpu.ostplugin.json: No such file or directory");
+            "/nowhere/cpu.ostplugin.json: failed at discover (rule 13): "
+            "/nowhere/cpu.ostplugin.json: No such file or directory");
   EXPECT_ERROR(registry->get("cpu:0"), "there is no device cpu:0");
 }
 
@@ -124,7 +126,12 @@ TEST(Log, NothingIsSaidWithoutAHookAndAHookThatThrowsDoesNoHarm) {
   set_log_hook({});
   EXPECT_FALSE(log_enabled(LogLevel::error));
   int calls = 0;
-  set_log_hook([&](LogLevel, std::string_view) { ++calls; throw 1; }, LogLevel::warning);
+  set_log_hook(
+      [&](LogLevel, std::string_view) {
+        ++calls;
+        throw 1;
+      },
+      LogLevel::warning);
   log(LogLevel::warning, "number {}", 1);
   log(LogLevel::info, "number {}", 2);
   set_log_hook({});

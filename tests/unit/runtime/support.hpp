@@ -1,4 +1,5 @@
-// What the tests of the runtime share: a registry that sees no plugins of the machine, and programs run on it.
+// What the tests of the runtime share: a registry that sees no plugins of the machine, and programs
+// run on it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +43,8 @@ inline std::vector<float> floats_of_bytes(const std::vector<uint8_t>& bytes) {
   return out;
 }
 
-inline runtime::BufferRef on_device(const runtime::DevicePtr& device, const std::vector<uint8_t>& data) {
+inline runtime::BufferRef on_device(const runtime::DevicePtr& device,
+                                    const std::vector<uint8_t>& data) {
   auto buffer = runtime::Buffer::allocate(device, data.size());
   EXPECT_TRUE(buffer.has_value()) << (buffer ? "" : buffer.error().message);
   if (!buffer) return {};
