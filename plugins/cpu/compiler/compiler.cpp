@@ -29,7 +29,7 @@ namespace ost_cpu {
 
 namespace {
 
-#define OST_CPU_LOWERING_VERSION "3"  // grows with every change that changes code
+#define OST_CPU_LOWERING_VERSION "4"  // grows with every change that changes code
 
 // In a section of its own, where the executor finds it without loading this library.
 [[gnu::section(OST_CPU_COMPILER_KEY_SECTION), gnu::used]] constexpr char kCompilerKey[] =

@@ -18,31 +18,33 @@ bool fits_i32(const Range& r) { return r.within(-(int64_t{1} << 31), (int64_t{1}
 Eval::Eval(Emit& emit, const Facts& facts, Value* call)
     : e(emit), f(facts), k(facts.k), call_(call) {
   scopes_.emplace_back();
-  llvm::Type* ptr = e.b.getPtrTy();
-  const auto field = [&](size_t offset) {
-    return e.b.CreateLoad(ptr, e.b.CreateConstGEP1_64(e.b.getInt8Ty(), call, offset));
-  };
-  Value* params = nullptr;
   Value* vars = nullptr;
   for (Id v = 0; v < k.size(); ++v) {
-    const uint64_t slot = k[v].imm;
-    if (k.op(v) == OST_KIR_OP_PARAM) {
-      if (!params) params = field(offsetof(ost_cpu_call_t, params));
-      params_[v] = e.b.CreateLoad(ptr, e.b.CreateConstGEP1_64(ptr, params, slot));
-    } else if (k.op(v) == OST_KIR_OP_VAR) {
-      if (!vars) vars = field(offsetof(ost_cpu_call_t, vars));
-      set(v,
-          {e.b.CreateLoad(e.b.getInt64Ty(), e.b.CreateConstGEP1_64(e.b.getInt64Ty(), vars, slot))});
-    }
+    if (k.op(v) != OST_KIR_OP_VAR) continue;
+    if (!vars) vars = call_field(offsetof(ost_cpu_call_t, vars));
+    llvm::Type* i64 = e.b.getInt64Ty();
+    set(v, {e.b.CreateLoad(i64, e.b.CreateConstGEP1_64(i64, vars, k[v].imm))});
+  }
+}
+
+Value* Eval::call_field(size_t offset) {
+  Value* p = e.b.CreateConstGEP1_64(e.b.getInt8Ty(), call_, offset);
+  return e.b.CreateLoad(e.b.getPtrTy(), p);
+}
+
+void Eval::load_params() {
+  llvm::Type* ptr = e.b.getPtrTy();
+  Value* params = nullptr;
+  for (Id v = 0; v < k.size(); ++v) {
+    if (k.op(v) != OST_KIR_OP_PARAM) continue;
+    if (!params) params = call_field(offsetof(ost_cpu_call_t, params));
+    params_[v] = e.b.CreateLoad(ptr, e.b.CreateConstGEP1_64(ptr, params, k[v].imm));
   }
 }
 
 Value* Eval::param(Id param) { return params_.lookup(param); }
 
-Value* Eval::shared() {
-  Value* p = e.b.CreateConstGEP1_64(e.b.getInt8Ty(), call_, offsetof(ost_cpu_call_t, shared));
-  return e.b.CreateLoad(e.b.getPtrTy(), p);
-}
+Value* Eval::shared() { return call_field(offsetof(ost_cpu_call_t, shared)); }
 
 void Eval::write_kept(Id axis) {
   if (kept_ == kNone || !f.depends(kept_, axis) || !lookup(kept_)) return;

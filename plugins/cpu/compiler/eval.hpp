@@ -31,7 +31,7 @@ struct Lanes {
 
 class Eval {
  public:
-  // `call` is the ost_cpu_call_t; params and vars are read from it at the current insertion point.
+  // `call` is the ost_cpu_call_t; variables are read from it at the current insertion point.
   Eval(Emit& emit, const Facts& facts, Value* call);
 
   Emit& e;
@@ -89,7 +89,8 @@ class Eval {
   Value* count(Id uniform);  // of an integer made of constants and variables
   void store(Id store);      // its operands are ensured
   Value* param(Id param);
-  Value* shared();  // the call's shared memory
+  Value* shared();     // the call's shared memory
+  void load_params();  // once, in code that runs tasks: a call that asks for the plan has none
 
   // While `memory` is not nullptr, reductions over an axis store the value at its index
   // (row_cache.hpp).
@@ -125,6 +126,8 @@ class Eval {
 
   std::vector<Frame> scopes_;
   std::vector<Id> queue_;
+  Value* call_field(size_t offset);
+
   Value* call_;
   Id kept_ = kNone;
   Value* kept_at_ = nullptr;

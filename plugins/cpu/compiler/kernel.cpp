@@ -64,7 +64,8 @@ class KernelEmitter {
     Eval ev(e_, facts_, f->getArg(0));
     e_.branch(
         e_.b.CreateICmpEQ(phase, e_.b.getInt32(OST_CPU_PHASE_PLAN)),
-        [&] { return plan(ev, f->getArg(1)), Values{}; }, [&] { return run(ev, f, 0), Values{}; });
+        [&] { return plan(ev, f->getArg(1)), Values{}; },
+        [&] { return ev.load_params(), run(ev, f, 0), Values{}; });
     e_.b.CreateRetVoid();
   }
 
