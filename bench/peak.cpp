@@ -1,11 +1,11 @@
-// The roof: f32 multiply-adds per second of one core, with as many independent chains as the pipes need, in the widest
-// vectors that this CPU has. Prints one JSON object.
+// The roof: f32 multiply-adds per second of one core, with as many independent chains as the pipes
+// need, in the widest vectors that this CPU has. Prints one JSON object.
 #include <chrono>
 #include <cstdio>
 
 namespace {
 
-constexpr int kChains = 12;      // latency 4 x 2 pipes, with room
+constexpr int kChains = 12;  // latency 4 x 2 pipes, with room
 constexpr long kSteps = 20'000'000;
 
 template <typename Vector>
@@ -33,8 +33,12 @@ template <typename Vector>
 using V16 = float __attribute__((vector_size(64)));
 using V8 = float __attribute__((vector_size(32)));
 
-[[gnu::target("avx512f,fma"), gnu::optimize("fp-contract=fast")]] double peak_avx512() { return measure<V16>(); }
-[[gnu::target("avx2,fma"), gnu::optimize("fp-contract=fast")]] double peak_avx2() { return measure<V8>(); }
+[[gnu::target("avx512f,fma"), gnu::optimize("fp-contract=fast")]] double peak_avx512() {
+  return measure<V16>();
+}
+[[gnu::target("avx2,fma"), gnu::optimize("fp-contract=fast")]] double peak_avx2() {
+  return measure<V8>();
+}
 
 }  // namespace
 

@@ -25,8 +25,9 @@ enum class DType : uint8_t {
   f64 = OST_DTYPE_F64,
 };
 
-inline constexpr DType kAllDTypes[] = {DType::boolean, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
-                                       DType::u32,     DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
+inline constexpr DType kAllDTypes[] = {
+    DType::boolean, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
+    DType::u32,     DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
 
 constexpr bool is_valid(DType t) { return t >= DType::boolean && t <= DType::f64; }
 constexpr bool is_float(DType t) { return t >= DType::f16; }
@@ -38,10 +39,23 @@ constexpr bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 constexpr uint32_t size_of(DType t) {
   switch (t) {
-    case DType::boolean: case DType::i8: case DType::u8: return 1;
-    case DType::i16: case DType::u16: case DType::f16: case DType::bf16: return 2;
-    case DType::i32: case DType::u32: case DType::f32: return 4;
-    case DType::i64: case DType::u64: case DType::f64: return 8;
+    case DType::boolean:
+    case DType::i8:
+    case DType::u8:
+      return 1;
+    case DType::i16:
+    case DType::u16:
+    case DType::f16:
+    case DType::bf16:
+      return 2;
+    case DType::i32:
+    case DType::u32:
+    case DType::f32:
+      return 4;
+    case DType::i64:
+    case DType::u64:
+    case DType::f64:
+      return 8;
   }
   return 0;
 }

@@ -1,4 +1,5 @@
-// Host data with a type and a concrete shape: constants of graphs and programs, contents of .npy and .safetensors files.
+// Host data with a type and a concrete shape: constants of graphs and programs, contents of .npy
+// and .safetensors files.
 #pragma once
 
 #include <cstdint>

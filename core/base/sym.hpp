@@ -1,9 +1,11 @@
-// Symbolic integers: dimensions, sizes, offsets and launch bounds as expressions over named variables with bounds.
+// Symbolic integers: dimensions, sizes, offsets and launch bounds as expressions over named
+// variables with bounds.
 //
-// A Sym is immutable and cheap to copy. Expressions are kept in a canonical form (a sum of integer coefficients times
-// sorted products of atoms, an atom being a variable or a floordiv/mod/min/max of two expressions), so that structural
-// equality decides equality of polynomials, and `64*n - 64*n` is the constant 0.
-// Arithmetic is checked: an overflow of int64 makes the expression *invalid* (sticky, `is_valid()`), never wraps.
+// A Sym is immutable and cheap to copy. Expressions are kept in a canonical form (a sum of integer
+// coefficients times sorted products of atoms, an atom being a variable or a floordiv/mod/min/max
+// of two expressions), so that structural equality decides equality of polynomials, and `64*n -
+// 64*n` is the constant 0. Arithmetic is checked: an overflow of int64 makes the expression
+// *invalid* (sticky, `is_valid()`), never wraps.
 #pragma once
 
 #include <compare>
@@ -20,8 +22,8 @@
 
 namespace ost {
 
-// An integer argument of a program. Two variables are the same if their names are; one program may not hold two
-// variables of one name with different bounds.
+// An integer argument of a program. Two variables are the same if their names are; one program may
+// not hold two variables of one name with different bounds.
 struct Var {
   std::string name;
   int64_t min = 0;
@@ -38,8 +40,8 @@ class Sym {
 
   bool is_valid() const;
   bool is_const() const { return !rep_; }
-  std::optional<int64_t> constant() const;     // the value, if no variable occurs
-  std::optional<Var> as_var() const;           // the variable, if the expression is just that
+  std::optional<int64_t> constant() const;  // the value, if no variable occurs
+  std::optional<Var> as_var() const;        // the variable, if the expression is just that
 
   friend Sym operator+(const Sym& a, const Sym& b);
   friend Sym operator-(const Sym& a, const Sym& b);
@@ -48,13 +50,14 @@ class Sym {
   friend Sym mod(const Sym& a, const Sym& b);       // a - b * floordiv(a, b)
   friend Sym min(const Sym& a, const Sym& b);
   friend Sym max(const Sym& a, const Sym& b);
-  friend Sym ceildiv(const Sym& a, const Sym& b);   // floordiv(a + b - 1, b)
+  friend Sym ceildiv(const Sym& a, const Sym& b);  // floordiv(a + b - 1, b)
 
   friend bool operator==(const Sym& a, const Sym& b);
   friend std::strong_ordering operator<=>(const Sym& a, const Sym& b);  // structural, deterministic
 
-  // Smallest and largest value over all variable values within their bounds; conservative (may be wider), exact for
-  // constants and for polynomials of one occurrence of each variable. Unbounded ends saturate at INT64_MIN/MAX.
+  // Smallest and largest value over all variable values within their bounds; conservative (may be
+  // wider), exact for constants and for polynomials of one occurrence of each variable. Unbounded
+  // ends saturate at INT64_MIN/MAX.
   int64_t lower() const;
   int64_t upper() const;
 
@@ -62,7 +65,8 @@ class Sym {
   friend bool provably_le(const Sym& a, const Sym& b);
   friend bool provably_lt(const Sym& a, const Sym& b);
 
-  // The value for these bindings; an unbound variable, a value outside its bounds and an overflow are errors.
+  // The value for these bindings; an unbound variable, a value outside its bounds and an overflow
+  // are errors.
   Result<int64_t> eval(const Bindings& values) const;
 
   // The variables that occur, by name.
@@ -71,12 +75,13 @@ class Sym {
   // The expression with variables replaced.
   Sym substitute(const std::map<std::string, Sym, std::less<>>& values) const;
 
-  // "64*n + 3", "floordiv(n + 3, 4)"; parse() reads it back to an equal expression. Variables must be declared.
+  // "64*n + 3", "floordiv(n + 3, 4)"; parse() reads it back to an equal expression. Variables must
+  // be declared.
   std::string str() const;
   static Result<Sym> parse(std::string_view text, std::span<const Var> vars);
 
-  // The canonical form, for code that translates an expression (to KIR, to a closure): value = sum of terms. A constant
-  // has one term without factors, 0 has none, an invalid expression has none.
+  // The canonical form, for code that translates an expression (to KIR, to a closure): value = sum
+  // of terms. A constant has one term without factors, 0 has none, an invalid expression has none.
   enum class AtomKind : uint8_t { var, floordiv, mod, min, max };
   struct Atom;
   struct Term {
@@ -101,7 +106,7 @@ struct Sym::Atom {
 
 using Shape = std::vector<Sym>;
 
-Sym numel(std::span<const Sym> shape);               // product, 1 for rank 0
-std::string to_string(std::span<const Sym> shape);   // "[n, 64]"
+Sym numel(std::span<const Sym> shape);              // product, 1 for rank 0
+std::string to_string(std::span<const Sym> shape);  // "[n, 64]"
 
 }  // namespace ost

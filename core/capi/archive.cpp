@@ -22,7 +22,8 @@ Result<Format> format_of(std::string_view path) {
   if (path.ends_with(".npy")) return Format::npy;
   if (path.ends_with(".npz")) return Format::npz;
   if (path.ends_with(".safetensors")) return Format::safetensors;
-  return fail(OST_INVALID_ARGUMENT, "{}: unknown kind of file, wanted .npy, .npz or .safetensors", path);
+  return fail(OST_INVALID_ARGUMENT, "{}: unknown kind of file, wanted .npy, .npz or .safetensors",
+              path);
 }
 
 Entry entry_of(const std::string& name, Literal literal) {
@@ -33,9 +34,10 @@ Entry entry_of(const std::string& name, Literal literal) {
 // The names of the format for types that the library has.
 std::optional<DType> from_safetensors(std::string_view name) {
   constexpr std::pair<std::string_view, DType> kNames[] = {
-      {"BOOL", DType::boolean}, {"I8", DType::i8},   {"I16", DType::i16}, {"I32", DType::i32}, {"I64", DType::i64},
-      {"U8", DType::u8},        {"U16", DType::u16}, {"U32", DType::u32}, {"U64", DType::u64}, {"F16", DType::f16},
-      {"BF16", DType::bf16},    {"F32", DType::f32}, {"F64", DType::f64}};
+      {"BOOL", DType::boolean}, {"I8", DType::i8},   {"I16", DType::i16},   {"I32", DType::i32},
+      {"I64", DType::i64},      {"U8", DType::u8},   {"U16", DType::u16},   {"U32", DType::u32},
+      {"U64", DType::u64},      {"F16", DType::f16}, {"BF16", DType::bf16}, {"F32", DType::f32},
+      {"F64", DType::f64}};
   for (const auto& [text, dtype] : kNames) {
     if (text == name) return dtype;
   }
@@ -66,7 +68,8 @@ Result<> read_file(ost_archive_t& archive) {
     archive.entries.emplace("", entry_of("", std::move(literal)));
   } else if (format == Format::npz) {
     OST_TRY_ASSIGN(auto literals, manifest::read_npz(archive.path));
-    for (auto& [name, literal] : literals) archive.entries.emplace(name, entry_of(name, std::move(literal)));
+    for (auto& [name, literal] : literals)
+      archive.entries.emplace(name, entry_of(name, std::move(literal)));
   } else {
     OST_TRY_ASSIGN(auto opened, manifest::File::open(archive.path));
     auto file = manifest::SafetensorsFile::open(std::move(opened));
@@ -124,21 +127,22 @@ uint32_t ost_archive_count(const ost_archive_t* archive) {
   return static_cast<uint32_t>(archive->entries.size());
 }
 
-ost_status_t ost_archive_type_at(const ost_archive_t* archive, uint32_t index, ost_type_desc_t* out_type,
-                                 ost_error_t* error) {
+ost_status_t ost_archive_type_at(const ost_archive_t* archive, uint32_t index,
+                                 ost_type_desc_t* out_type, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(archive, "archive"));
     const std::scoped_lock lock(archive->mutex);
     OST_TRY_ASSIGN(const auto* found, const_cast<ost_archive_t*>(archive)->at(index));
     if (!found->second.type) {
-      return fail(OST_INVALID_ARGUMENT, "{}: '{}' has the element type {}, which is not supported", archive->path,
-                  found->first, found->second.foreign_dtype);
+      return fail(OST_INVALID_ARGUMENT, "{}: '{}' has the element type {}, which is not supported",
+                  archive->path, found->first, found->second.foreign_dtype);
     }
     return write_type(out_type, *found->second.type);
   });
 }
 
-ost_status_t ost_archive_find(const ost_archive_t* archive, const char* name, uint32_t* out_index, ost_error_t* error) {
+ost_status_t ost_archive_find(const ost_archive_t* archive, const char* name, uint32_t* out_index,
+                              ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(archive, "archive"));
     OST_TRY(require(out_index, "out_index"));
@@ -146,17 +150,21 @@ ost_status_t ost_archive_find(const ost_archive_t* archive, const char* name, ui
     std::vector<std::string_view> names;
     for (const auto& [key, entry] : archive->entries) names.push_back(key);
     if (name == nullptr && names.size() != 1) {
-      return fail(OST_NOT_FOUND, "{}: {} arrays, name one of: {}", archive->path, names.size(), fmt::join(names, ", "));
+      return fail(OST_NOT_FOUND, "{}: {} arrays, name one of: {}", archive->path, names.size(),
+                  fmt::join(names, ", "));
     }
-    const auto it = name == nullptr ? names.begin() : std::ranges::find(names, std::string_view(name));
+    const auto it =
+        name == nullptr ? names.begin() : std::ranges::find(names, std::string_view(name));
     if (it == names.end())
-      return fail(OST_NOT_FOUND, "{}: no array '{}', there are: {}", archive->path, name, fmt::join(names, ", "));
+      return fail(OST_NOT_FOUND, "{}: no array '{}', there are: {}", archive->path, name,
+                  fmt::join(names, ", "));
     *out_index = static_cast<uint32_t>(it - names.begin());
     return {};
   });
 }
 
-ost_status_t ost_archive_array_at(ost_archive_t* archive, uint32_t index, ost_array_t* out_array, ost_error_t* error) {
+ost_status_t ost_archive_array_at(ost_archive_t* archive, uint32_t index, ost_array_t* out_array,
+                                  ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(archive, "archive"));
     OST_TRY(require(out_array, "out_array"));
@@ -164,20 +172,22 @@ ost_status_t ost_archive_array_at(ost_archive_t* archive, uint32_t index, ost_ar
     OST_TRY_ASSIGN(auto* found, archive->at(index));
     OST_TRY(load_entry(*archive, found->first, found->second));
     const Literal& literal = *found->second.data;
-    *out_array = {static_cast<ost_dtype_t>(literal.dtype), static_cast<uint32_t>(literal.shape.size()),
-                  literal.shape.data(), literal.bytes.data()};
+    *out_array = {static_cast<ost_dtype_t>(literal.dtype),
+                  static_cast<uint32_t>(literal.shape.size()), literal.shape.data(),
+                  literal.bytes.data()};
     return {};
   });
 }
 
-ost_status_t ost_archive_add(ost_archive_t* archive, const char* name, const ost_array_t* array, ost_error_t* error) {
+ost_status_t ost_archive_add(ost_archive_t* archive, const char* name, const ost_array_t* array,
+                             ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(archive, "archive"));
     const std::string key = name == nullptr ? "" : name;
     OST_TRY_ASSIGN(const LiteralPtr literal, to_literal(array, fmt::format("array '{}'", key)));
     const std::scoped_lock lock(archive->mutex);
-    archive->entries.insert_or_assign(key,
-                                      Entry{literal, type_text(key, literal->dtype, std::span(literal->shape), 0), {}});
+    archive->entries.insert_or_assign(
+        key, Entry{literal, type_text(key, literal->dtype, std::span(literal->shape), 0), {}});
     return {};
   });
 }
@@ -196,7 +206,8 @@ ost_status_t ost_archive_save(ost_archive_t* archive, const char* path, ost_erro
     if (format == Format::npz) return manifest::write_npz(path, arrays);
     if (format == Format::safetensors) return manifest::write_safetensors(path, arrays);
     if (arrays.size() != 1)
-      return fail(OST_INVALID_ARGUMENT, "{}: a .npy file holds one array, there are {}; use .npz", path, arrays.size());
+      return fail(OST_INVALID_ARGUMENT, "{}: a .npy file holds one array, there are {}; use .npz",
+                  path, arrays.size());
     return manifest::write_npy(path, *arrays.begin()->second);
   });
 }

@@ -16,7 +16,9 @@ bool contains_word(std::string_view list, std::string_view word) {
 
 }  // namespace
 
-std::string Attrs::where(std::string_view name) const { return fmt::format("{}: attribute '{}'", op_, name); }
+std::string Attrs::where(std::string_view name) const {
+  return fmt::format("{}: attribute '{}'", op_, name);
+}
 
 const ost_attr_t* Attrs::find(std::string_view name) const {
   for (const ost_attr_t& a : attrs_) {
@@ -31,13 +33,15 @@ Result<const ost_attr_t*> Attrs::need(std::string_view name) const {
 }
 
 std::unexpected<Error> Attrs::wrong_kind(const ost_attr_t& attr, std::string_view wanted) const {
-  return fail(OST_INVALID_ARGUMENT, "{} has kind {}, wanted {}", where(attr.name), kKinds[attr.kind], wanted);
+  return fail(OST_INVALID_ARGUMENT, "{} has kind {}, wanted {}", where(attr.name),
+              kKinds[attr.kind], wanted);
 }
 
 Result<> Attrs::check(std::string_view known) const {
   for (size_t i = 0; i < attrs_.size(); ++i) {
     const ost_attr_t& a = attrs_[i];
-    if (a.name == nullptr) return fail(OST_INVALID_ARGUMENT, "{}: the name of attribute {} is NULL", op_, i);
+    if (a.name == nullptr)
+      return fail(OST_INVALID_ARGUMENT, "{}: the name of attribute {} is NULL", op_, i);
     if (a.kind < OST_ATTR_INT || a.kind > OST_ATTR_DIMS) {
       return fail(OST_INVALID_ARGUMENT, "{} has the unknown kind {}", where(a.name), a.kind);
     }
@@ -61,7 +65,8 @@ Result<int64_t> Attrs::integer(std::string_view name, std::optional<int64_t> oth
 
 Result<bool> Attrs::flag(std::string_view name) const {
   OST_TRY_ASSIGN(const int64_t value, integer(name, 0));
-  if (value != 0 && value != 1) return fail(OST_INVALID_ARGUMENT, "{} is {}, wanted 0 or 1", where(name), value);
+  if (value != 0 && value != 1)
+    return fail(OST_INVALID_ARGUMENT, "{} is {}, wanted 0 or 1", where(name), value);
   return value == 1;
 }
 
@@ -118,7 +123,8 @@ Result<Shape> Attrs::shape(std::string_view name) const {
 Result<DType> Attrs::dtype(std::string_view name) const {
   OST_TRY_ASSIGN(const int64_t value, integer(name));
   if (value < OST_DTYPE_BOOL || value > OST_DTYPE_F64) {
-    return fail(OST_INVALID_ARGUMENT, "{} is {}, which is no element type (OST_DTYPE_*)", where(name), value);
+    return fail(OST_INVALID_ARGUMENT, "{} is {}, which is no element type (OST_DTYPE_*)",
+                where(name), value);
   }
   return static_cast<DType>(value);
 }

@@ -18,9 +18,11 @@ class Attrs {
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   Result<int64_t> integer(std::string_view name, std::optional<int64_t> otherwise = {}) const;
-  Result<bool> flag(std::string_view name) const;                                            // false if not given
-  Result<double> number(std::string_view name, std::optional<double> otherwise = {}) const;  // INT or FLOAT
-  Result<std::vector<int64_t>> ints(std::string_view name) const;  // empty if not given; one INT too
+  Result<bool> flag(std::string_view name) const;  // false if not given
+  Result<double> number(std::string_view name,
+                        std::optional<double> otherwise = {}) const;  // INT or FLOAT
+  Result<std::vector<int64_t>> ints(
+      std::string_view name) const;  // empty if not given; one INT too
   Result<std::optional<Shape>> dims(std::string_view name) const;  // DIMS or INTS
   Result<Shape> shape(std::string_view name) const;                // must be given
   Result<DType> dtype(std::string_view name) const;

@@ -19,12 +19,14 @@ class CallBinder {
     given_.resize(p_.inputs.size(), nullptr);
     for (size_t i = 0; i < bindings.size(); ++i) {
       OST_TRY_ASSIGN(const size_t slot, slot_of(bindings[i], i));
-      if (given_[slot] != nullptr) return fail(OST_INVALID_ARGUMENT, "input '{}' is given twice", p_.inputs[slot].name);
+      if (given_[slot] != nullptr)
+        return fail(OST_INVALID_ARGUMENT, "input '{}' is given twice", p_.inputs[slot].name);
       given_[slot] = &bindings[i];
     }
     for (size_t i = 0; i < given_.size(); ++i) {
       if (given_[i] == nullptr)
-        return fail(OST_INVALID_ARGUMENT, "input '{}' is missing, wanted {}", p_.inputs[i].name, type_of(i));
+        return fail(OST_INVALID_ARGUMENT, "input '{}' is missing, wanted {}", p_.inputs[i].name,
+                    type_of(i));
     }
     return {};
   }
@@ -34,7 +36,8 @@ class CallBinder {
       OST_TRY(require(v.name, "the name of a variable"));
       const auto it = std::ranges::find(p_.vars, std::string_view(v.name), &Var::name);
       if (it == p_.vars.end()) {
-        return fail(OST_NOT_FOUND, "the program has no variable '{}'; it has: {}", v.name, names(p_.vars));
+        return fail(OST_NOT_FOUND, "the program has no variable '{}'; it has: {}", v.name,
+                    names(p_.vars));
       }
       OST_TRY(set(*it, v.value, fmt::format("{} = {} was given", v.name, v.value)));
     }
@@ -45,7 +48,8 @@ class CallBinder {
   Result<> check_shapes() {
     for (size_t i = 0; i < given_.size(); ++i) {
       const InputDesc& want = p_.inputs[i];
-      OST_TRY_ASSIGN(const ArrayView got, to_array(&given_[i]->array, fmt::format("input '{}'", want.name), false));
+      OST_TRY_ASSIGN(const ArrayView got,
+                     to_array(&given_[i]->array, fmt::format("input '{}'", want.name), false));
       if (got.dtype != want.dtype || got.shape.size() != want.shape.size()) return mismatch(i, got);
       shapes_.push_back(got.shape);
     }
@@ -62,9 +66,10 @@ class CallBinder {
     for (const Var& var : p_.vars) {
       const auto it = sources_.find(var.name);
       if (it == sources_.end()) {
-        return fail(OST_INVALID_ARGUMENT,
-                    "variable '{}' ({}..{}) does not follow from the inputs' shapes; give its value", var.name, var.min,
-                    var.max);
+        return fail(
+            OST_INVALID_ARGUMENT,
+            "variable '{}' ({}..{}) does not follow from the inputs' shapes; give its value",
+            var.name, var.min, var.max);
       }
       call.vars.push_back(it->second.value);
     }
@@ -86,35 +91,38 @@ class CallBinder {
   Result<size_t> slot_of(const ost_binding_t& binding, size_t position) const {
     if (binding.name == nullptr) {
       if (position < p_.inputs.size()) return position;
-      return fail(OST_INVALID_ARGUMENT, "{} inputs are given, the program has {}: {}", position + 1, p_.inputs.size(),
-                  names(p_.inputs));
+      return fail(OST_INVALID_ARGUMENT, "{} inputs are given, the program has {}: {}", position + 1,
+                  p_.inputs.size(), names(p_.inputs));
     }
     const auto it = std::ranges::find(p_.inputs, std::string_view(binding.name), &InputDesc::name);
     if (it != p_.inputs.end()) return static_cast<size_t>(it - p_.inputs.begin());
-    return fail(OST_NOT_FOUND, "the program has no input '{}'; it has: {}", binding.name, names(p_.inputs));
+    return fail(OST_NOT_FOUND, "the program has no input '{}'; it has: {}", binding.name,
+                names(p_.inputs));
   }
 
   std::unexpected<Error> mismatch(size_t input, const ArrayView& got) const {
-    return fail(OST_INVALID_ARGUMENT, "input '{}' is {}[{}], wanted {}", p_.inputs[input].name, name_of(got.dtype),
-                fmt::join(got.shape, ", "), type_of(input));
+    return fail(OST_INVALID_ARGUMENT, "input '{}' is {}[{}], wanted {}", p_.inputs[input].name,
+                name_of(got.dtype), fmt::join(got.shape, ", "), type_of(input));
   }
 
   Result<> set(const Var& var, int64_t value, std::string why) {
     if (value < var.min || value > var.max) {
-      return fail(OST_INVALID_ARGUMENT, "{}, but '{}' is {} to {} in this program", why, var.name, var.min, var.max);
+      return fail(OST_INVALID_ARGUMENT, "{}, but '{}' is {} to {} in this program", why, var.name,
+                  var.min, var.max);
     }
     if (const auto it = sources_.find(var.name); it == sources_.end()) {
       sources_.emplace(var.name, Source{value, std::move(why)});
       bindings_.emplace(var.name, value);
     } else if (it->second.value != value) {
-      return fail(OST_INVALID_ARGUMENT, "variable '{}' has two values: {} ({}) and {} ({})", var.name, it->second.value,
-                  it->second.text, value, why);
+      return fail(OST_INVALID_ARGUMENT, "variable '{}' has two values: {} ({}) and {} ({})",
+                  var.name, it->second.value, it->second.text, value, why);
     }
     return {};
   }
 
   std::string dim_text(size_t input, size_t dim) const {
-    return fmt::format("dimension {} of input '{}' is {}", dim, p_.inputs[input].name, shapes_[input][dim]);
+    return fmt::format("dimension {} of input '{}' is {}", dim, p_.inputs[input].name,
+                       shapes_[input][dim]);
   }
 
   Result<> derive(auto&& wanted) {
@@ -172,8 +180,10 @@ class CallBinder {
     if (value == shapes_[input][dim]) return {};
     std::string why = fmt::format("wanted {}", value);
     if (!want.is_const()) why += fmt::format(", which is {}", want.str());
-    for (const auto& [name, var] : used) why += fmt::format(" ({})", sources_.find(name)->second.text);
-    return fail(OST_INVALID_ARGUMENT, "{}, {}; the input is declared as {}", dim_text(input, dim), why, type_of(input));
+    for (const auto& [name, var] : used)
+      why += fmt::format(" ({})", sources_.find(name)->second.text);
+    return fail(OST_INVALID_ARGUMENT, "{}, {}; the input is declared as {}", dim_text(input, dim),
+                why, type_of(input));
   }
 
   const Program& p_;
@@ -185,8 +195,8 @@ class CallBinder {
 
 }  // namespace
 
-Result<BoundCall> bind_call(const ProgramState& program, const ost_binding_t* inputs, uint32_t input_count,
-                            const ost_var_value_t* vars, uint32_t var_count) {
+Result<BoundCall> bind_call(const ProgramState& program, const ost_binding_t* inputs,
+                            uint32_t input_count, const ost_var_value_t* vars, uint32_t var_count) {
   OST_TRY_ASSIGN(const auto bindings, list(inputs, input_count, "inputs"));
   OST_TRY_ASSIGN(const auto values, list(vars, var_count, "vars"));
   CallBinder binder(program.document.program);

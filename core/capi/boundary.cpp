@@ -5,7 +5,8 @@
 namespace ost::capi {
 
 void write_error(ost_error_t* out, const Error& error) noexcept {
-  // A smaller struct would be one of an older header, which does not exist; size 0 is a caller who forgot to set it.
+  // A smaller struct would be one of an older header, which does not exist; size 0 is a caller who
+  // forgot to set it.
   if (out == nullptr || out->size < sizeof(ost_error_t)) return;
   out->status = error.status;
   out->native_code = error.native_code;
@@ -19,7 +20,8 @@ void write_error(ost_error_t* out, const Error& error) noexcept {
     while (size > 0 && (static_cast<unsigned char>(error.message[size]) & 0xc0u) == 0x80u) --size;
   }
   std::memcpy(out->message, error.message.data(), size);
-  std::memcpy(out->message + size, size < error.message.size() ? "..." : "", size < error.message.size() ? 4 : 1);
+  std::memcpy(out->message + size, size < error.message.size() ? "..." : "",
+              size < error.message.size() ? 4 : 1);
 }
 
 ost_status_t write_exception(ost_error_t* out) noexcept {

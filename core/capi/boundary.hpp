@@ -1,4 +1,5 @@
-// The edge between C and the core: errors and exceptions become ost_error_t, versioned structs are read and written.
+// The edge between C and the core: errors and exceptions become ost_error_t, versioned structs are
+// read and written.
 #pragma once
 
 #include <ostinato/ostinato.h>
@@ -31,7 +32,8 @@ ost_status_t guard(ost_error_t* error, Body&& body) noexcept {
   }
 }
 
-// The body of an entry point that cannot fail by its declaration; what is thrown all the same gives `otherwise`.
+// The body of an entry point that cannot fail by its declaration; what is thrown all the same gives
+// `otherwise`.
 template <typename T, typename Body>
 T guard_value(T otherwise, Body&& body) noexcept {
   try {
@@ -49,7 +51,8 @@ inline Result<> require(const void* pointer, std::string_view what) {
 // A list of `count` items; NULL is allowed if there are none.
 template <typename T>
 Result<std::span<const T>> list(const T* items, uint32_t count, std::string_view what) {
-  if (items == nullptr && count > 0) return fail(OST_INVALID_ARGUMENT, "{} is NULL, but its count is {}", what, count);
+  if (items == nullptr && count > 0)
+    return fail(OST_INVALID_ARGUMENT, "{} is NULL, but its count is {}", what, count);
   return std::span<const T>(items, count);
 }
 
@@ -58,24 +61,27 @@ inline Result<> check_index(uint32_t index, size_t count, std::string_view what)
   return fail(OST_INVALID_ARGUMENT, "{} {} does not exist, there are {}", what, index, count);
 }
 
-// The size that a struct had in version 1.0, which stays acceptable. A struct that grows gets a specialisation.
+// The size that a struct had in version 1.0, which stays acceptable. A struct that grows gets a
+// specialisation.
 template <typename T>
 inline constexpr uint32_t kFirstSize = sizeof(T);
 
-// Options: NULL is all defaults; a struct of a newer header is fine as long as what we do not know is zero.
+// Options: NULL is all defaults; a struct of a newer header is fine as long as what we do not know
+// is zero.
 template <typename T>
 Result<T> read_options(const T* in, std::string_view what) {
   T out{};
   out.size = sizeof(T);
   if (in == nullptr) return out;
   if (in->size < kFirstSize<T>) {
-    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what, in->size,
-                kFirstSize<T>);
+    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what,
+                in->size, kFirstSize<T>);
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(in);
   for (size_t i = sizeof(T); i < in->size; ++i) {
     if (bytes[i] != 0) {
-      return fail(OST_INCOMPATIBLE, "{}: byte {} is set and this library, {}, does not know it; use a newer library",
+      return fail(OST_INCOMPATIBLE,
+                  "{}: byte {} is set and this library, {}, does not know it; use a newer library",
                   what, i, ost_version_text());
     }
   }
@@ -88,8 +94,8 @@ template <typename T>
 Result<> write_struct(T* out, const T& value, std::string_view what) {
   OST_TRY(require(out, what));
   if (out->size < kFirstSize<T>) {
-    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what, out->size,
-                kFirstSize<T>);
+    return fail(OST_INVALID_ARGUMENT, "{}: size is {}, wanted at least {}; set it to sizeof", what,
+                out->size, kFirstSize<T>);
   }
   const uint32_t size = out->size;
   std::memset(static_cast<void*>(out), 0, size);
@@ -112,7 +118,8 @@ void retain(T* object) noexcept {
 }
 template <typename T>
 void release(T* object) noexcept {
-  if (object != nullptr && object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object;
+  if (object != nullptr && object->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete object;
 }
 
 }  // namespace ost::capi

@@ -6,7 +6,8 @@ using namespace ost::capi;
 
 namespace {
 
-Result<> make_buffer(ost_context_t* context, const char* device, ost_buffer_t** out_buffer, auto&& make) {
+Result<> make_buffer(ost_context_t* context, const char* device, ost_buffer_t** out_buffer,
+                     auto&& make) {
   OST_TRY(require(out_buffer, "out_buffer"));
   *out_buffer = nullptr;
   OST_TRY(require(context, "context"));
@@ -16,12 +17,13 @@ Result<> make_buffer(ost_context_t* context, const char* device, ost_buffer_t** 
   return {};
 }
 
-Result<> check_range(const ost_buffer_t* buffer, uint64_t offset, const void* data, uint64_t bytes) {
+Result<> check_range(const ost_buffer_t* buffer, uint64_t offset, const void* data,
+                     uint64_t bytes) {
   OST_TRY(require(buffer, "buffer"));
   if (bytes > 0) OST_TRY(require(data, "data"));
   if (offset > buffer->buffer->bytes() || bytes > buffer->buffer->bytes() - offset) {
-    return fail(OST_INVALID_ARGUMENT, "bytes {} to {} are outside the buffer, which has {}", offset, offset + bytes,
-                buffer->buffer->bytes());
+    return fail(OST_INVALID_ARGUMENT, "bytes {} to {} are outside the buffer, which has {}", offset,
+                offset + bytes, buffer->buffer->bytes());
   }
   return {};
 }
@@ -30,29 +32,33 @@ Result<> check_range(const ost_buffer_t* buffer, uint64_t offset, const void* da
 
 extern "C" {
 
-ost_status_t ost_buffer_create(ost_context_t* context, const char* device, uint64_t bytes, ost_buffer_t** out_buffer,
-                               ost_error_t* error) {
+ost_status_t ost_buffer_create(ost_context_t* context, const char* device, uint64_t bytes,
+                               ost_buffer_t** out_buffer, ost_error_t* error) {
   return guard(error, [&] {
-    return make_buffer(context, device, out_buffer, [&](const auto& d) { return runtime::Buffer::allocate(d, bytes); });
+    return make_buffer(context, device, out_buffer,
+                       [&](const auto& d) { return runtime::Buffer::allocate(d, bytes); });
   });
 }
 
-ost_status_t ost_buffer_import(ost_context_t* context, const char* device, void* data, uint64_t bytes,
-                               ost_buffer_t** out_buffer, ost_error_t* error) {
+ost_status_t ost_buffer_import(ost_context_t* context, const char* device, void* data,
+                               uint64_t bytes, ost_buffer_t** out_buffer, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(data, "data"));
-    return make_buffer(context, device, out_buffer,
-                       [&](const auto& d) { return runtime::Buffer::import_host(d, data, bytes, nullptr); });
+    return make_buffer(context, device, out_buffer, [&](const auto& d) {
+      return runtime::Buffer::import_host(d, data, bytes, nullptr);
+    });
   });
 }
 
 void ost_buffer_retain(ost_buffer_t* buffer) { retain(buffer); }
 void ost_buffer_release(ost_buffer_t* buffer) { release(buffer); }
 
-uint64_t ost_buffer_bytes(const ost_buffer_t* buffer) { return buffer == nullptr ? 0 : buffer->buffer->bytes(); }
+uint64_t ost_buffer_bytes(const ost_buffer_t* buffer) {
+  return buffer == nullptr ? 0 : buffer->buffer->bytes();
+}
 
-ost_status_t ost_buffer_write(ost_buffer_t* buffer, uint64_t offset, const void* data, uint64_t bytes,
-                              ost_error_t* error) {
+ost_status_t ost_buffer_write(ost_buffer_t* buffer, uint64_t offset, const void* data,
+                              uint64_t bytes, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_range(buffer, offset, data, bytes));
     if (bytes == 0) return {};
@@ -60,8 +66,8 @@ ost_status_t ost_buffer_write(ost_buffer_t* buffer, uint64_t offset, const void*
   });
 }
 
-ost_status_t ost_buffer_read(const ost_buffer_t* buffer, uint64_t offset, void* data, uint64_t bytes,
-                             ost_error_t* error) {
+ost_status_t ost_buffer_read(const ost_buffer_t* buffer, uint64_t offset, void* data,
+                             uint64_t bytes, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_range(buffer, offset, data, bytes));
     if (bytes == 0) return {};

@@ -9,7 +9,8 @@ namespace {
 void report(const std::vector<runtime::CacheEntry>& entries, ost_cache_entry_fn each, void* user) {
   if (each == nullptr) return;
   for (const runtime::CacheEntry& e : entries) {
-    const ost_cache_entry_t out{sizeof(ost_cache_entry_t), 0, e.key.c_str(), e.path.c_str(), e.bytes, e.used_ns};
+    const ost_cache_entry_t out{
+        sizeof(ost_cache_entry_t), 0, e.key.c_str(), e.path.c_str(), e.bytes, e.used_ns};
     each(user, &out);
   }
 }
@@ -40,7 +41,8 @@ const char* ost_context_cache_folder(const ost_context_t* context) {
   return context == nullptr ? "" : context->state->compiler->cache().folder().c_str();
 }
 
-ost_status_t ost_context_cache_list(ost_context_t* context, ost_cache_entry_fn each, void* user, ost_error_t* error) {
+ost_status_t ost_context_cache_list(ost_context_t* context, ost_cache_entry_fn each, void* user,
+                                    ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     OST_TRY_ASSIGN(const auto entries, context->state->compiler->cache().list());
@@ -49,8 +51,8 @@ ost_status_t ost_context_cache_list(ost_context_t* context, ost_cache_entry_fn e
   });
 }
 
-ost_status_t ost_context_cache_prune(ost_context_t* context, uint64_t max_bytes, ost_cache_entry_fn each, void* user,
-                                     ost_error_t* error) {
+ost_status_t ost_context_cache_prune(ost_context_t* context, uint64_t max_bytes,
+                                     ost_cache_entry_fn each, void* user, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     runtime::CompileCache& cache = context->state->compiler->cache();

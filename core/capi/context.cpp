@@ -13,12 +13,14 @@ Result<runtime::DevicePtr> ContextState::open(const char* device) {
   return opened;
 }
 
-Result<std::vector<runtime::DevicePtr>> ContextState::open_all(const char* const* devices, uint32_t count,
-                                                               uint32_t wanted) {
+Result<std::vector<runtime::DevicePtr>> ContextState::open_all(const char* const* devices,
+                                                               uint32_t count, uint32_t wanted) {
   OST_TRY_ASSIGN(const auto names, list(devices, count, "devices"));
   if (count != wanted && count != 1) {
-    return fail(OST_INVALID_ARGUMENT,
-                "the program has {} logical devices, {} were given; give one for each, or one for all", wanted, count);
+    return fail(
+        OST_INVALID_ARGUMENT,
+        "the program has {} logical devices, {} were given; give one for each, or one for all",
+        wanted, count);
   }
   std::vector<runtime::DevicePtr> out;
   for (uint32_t i = 0; i < wanted; ++i) {
@@ -31,7 +33,8 @@ Result<std::vector<runtime::DevicePtr>> ContextState::open_all(const char* const
 
 namespace {
 
-Result<std::vector<std::string>> texts(const char* const* items, uint32_t count, std::string_view what) {
+Result<std::vector<std::string>> texts(const char* const* items, uint32_t count,
+                                       std::string_view what) {
   OST_TRY_ASSIGN(const auto in, list(items, count, what));
   std::vector<std::string> out;
   for (const char* item : in) {
@@ -43,12 +46,15 @@ Result<std::vector<std::string>> texts(const char* const* items, uint32_t count,
 
 Result<std::shared_ptr<ContextState>> make_context(const ost_context_options_t& in) {
   runtime::RegistryOptions options;
-  OST_TRY_ASSIGN(options.loader.files, texts(in.plugin_files, in.plugin_file_count, "plugin_files"));
-  OST_TRY_ASSIGN(options.loader.folders, texts(in.plugin_folders, in.plugin_folder_count, "plugin_folders"));
+  OST_TRY_ASSIGN(options.loader.files,
+                 texts(in.plugin_files, in.plugin_file_count, "plugin_files"));
+  OST_TRY_ASSIGN(options.loader.folders,
+                 texts(in.plugin_folders, in.plugin_folder_count, "plugin_folders"));
   options.loader.search = (in.flags & OST_CONTEXT_NO_PLUGIN_SEARCH) == 0;
   options.loader.environment = (in.flags & OST_CONTEXT_IGNORE_ENVIRONMENT) == 0;
   if (in.plugin_filter != nullptr) options.loader.filter = in.plugin_filter;
-  OST_TRY_ASSIGN(const auto driver_options, list(in.driver_options, in.driver_option_count, "driver_options"));
+  OST_TRY_ASSIGN(const auto driver_options,
+                 list(in.driver_options, in.driver_option_count, "driver_options"));
   for (const ost_option_t& o : driver_options) {
     OST_TRY(require(o.name, "the name of a driver option"));
     OST_TRY(require(o.value, "the value of a driver option"));
@@ -73,7 +79,8 @@ Result<std::shared_ptr<ContextState>> make_context(const ost_context_options_t& 
 
 extern "C" {
 
-ost_status_t ost_context_create(const ost_context_options_t* options, ost_context_t** out_context, ost_error_t* error) {
+ost_status_t ost_context_create(const ost_context_options_t* options, ost_context_t** out_context,
+                                ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_context, "out_context"));
     *out_context = nullptr;
@@ -90,8 +97,8 @@ uint32_t ost_context_device_count(const ost_context_t* context) {
   return context == nullptr ? 0 : static_cast<uint32_t>(context->state->registry->devices().size());
 }
 
-ost_status_t ost_context_device_at(const ost_context_t* context, uint32_t index, ost_device_desc_t* out_desc,
-                                   ost_error_t* error) {
+ost_status_t ost_context_device_at(const ost_context_t* context, uint32_t index,
+                                   ost_device_desc_t* out_desc, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     const auto devices = context->state->registry->devices();
@@ -110,8 +117,8 @@ ost_status_t ost_context_device_at(const ost_context_t* context, uint32_t index,
   });
 }
 
-ost_status_t ost_context_open_device(ost_context_t* context, const char* device, ost_device_state_t* out_state,
-                                     ost_error_t* error) {
+ost_status_t ost_context_open_device(ost_context_t* context, const char* device,
+                                     ost_device_state_t* out_state, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     OST_TRY_ASSIGN(const auto opened, context->state->open(device));
@@ -132,8 +139,8 @@ uint32_t ost_context_plugin_count(const ost_context_t* context) {
   return context == nullptr ? 0 : static_cast<uint32_t>(context->state->registry->report().size());
 }
 
-ost_status_t ost_context_plugin_at(const ost_context_t* context, uint32_t index, ost_plugin_desc_t* out_desc,
-                                   ost_error_t* error) {
+ost_status_t ost_context_plugin_at(const ost_context_t* context, uint32_t index,
+                                   ost_plugin_desc_t* out_desc, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     const auto records = context->state->registry->report();

@@ -36,11 +36,12 @@ std::string summary(const Program& p) {
     ops += g.ops.size();
     saved = saved + g.bytes_saved;
   }
-  std::string text =
-      fmt::format("{} in {}", plural(ops, "operation", "operations"), plural(p.groups.size(), "launch", "launches"));
+  std::string text = fmt::format("{} in {}", plural(ops, "operation", "operations"),
+                                 plural(p.groups.size(), "launch", "launches"));
   const size_t copies = copies_of(p).size();
   if (copies > 0) text += ", " + plural(copies, "copy", "copies");
-  if (saved != Sym(0)) text += fmt::format(", at most {} bytes of intermediates never stored", saved.upper());
+  if (saved != Sym(0))
+    text += fmt::format(", at most {} bytes of intermediates never stored", saved.upper());
   return text;
 }
 
@@ -49,12 +50,13 @@ json::object explain_json(const Program& p) {
   for (const Group& g : p.groups) {
     json::array ops;
     for (const std::string& op : g.ops) ops.emplace_back(op);
-    groups.push_back({{"ops", std::move(ops)},
-                      {"kernel", g.kernel == kNoIndex ? json::value() : json::value(p.kernels[g.kernel].name)},
-                      {"why", g.why},
-                      {"ended", g.ended},
-                      {"bytes_saved", g.bytes_saved.upper()},
-                      {"bytes_saved_for", g.bytes_saved.str()}});
+    groups.push_back(
+        {{"ops", std::move(ops)},
+         {"kernel", g.kernel == kNoIndex ? json::value() : json::value(p.kernels[g.kernel].name)},
+         {"why", g.why},
+         {"ended", g.ended},
+         {"bytes_saved", g.bytes_saved.upper()},
+         {"bytes_saved_for", g.bytes_saved.str()}});
   }
   json::array copies;
   for (const Step* s : copies_of(p)) {
@@ -63,21 +65,26 @@ json::object explain_json(const Program& p) {
                       {"to", p.buffers[s->args[0]].device},
                       {"bytes", bytes_at_most(p, *s)}});
   }
-  return {{"schema_version", 1}, {"groups", std::move(groups)}, {"copies", std::move(copies)}, {"summary", summary(p)}};
+  return {{"schema_version", 1},
+          {"groups", std::move(groups)},
+          {"copies", std::move(copies)},
+          {"summary", summary(p)}};
 }
 
 std::string explain_text(const Program& p) {
   std::string out = summary(p) + "\n";
   for (const Group& g : p.groups) {
     out += fmt::format("\n{}: {}\n  why    {}\n  ended  {}\n",
-                       g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name, fmt::join(g.ops, " "), g.why,
-                       g.ended);
+                       g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name,
+                       fmt::join(g.ops, " "), g.why, g.ended);
     if (g.bytes_saved != Sym(0))
-      out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(), g.bytes_saved.upper());
+      out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(),
+                         g.bytes_saved.upper());
   }
   for (const Step* s : copies_of(p)) {
-    out += fmt::format("\ncopy of {} from device {} to {}: at most {} bytes\n", manifest::buffer_label(p, s->args[1]),
-                       p.buffers[s->args[1]].device, p.buffers[s->args[0]].device, bytes_at_most(p, *s));
+    out += fmt::format("\ncopy of {} from device {} to {}: at most {} bytes\n",
+                       manifest::buffer_label(p, s->args[1]), p.buffers[s->args[1]].device,
+                       p.buffers[s->args[0]].device, bytes_at_most(p, *s));
   }
   return out;
 }

@@ -35,8 +35,8 @@ Result<> write_each(const ost_sink_t* sink, const std::vector<std::string>& text
 
 extern "C" {
 
-ost_status_t ost_graph_input_text(ost_graph_t* graph, const char* name, const char* type, uint32_t device,
-                                  ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_input_text(ost_graph_t* graph, const char* name, const char* type,
+                                  uint32_t device, ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(graph, "graph"));
     OST_TRY(require(name, "name"));
@@ -54,15 +54,17 @@ ost_status_t ost_graph_input_text(ost_graph_t* graph, const char* name, const ch
     for (const std::string& e : exprs) dims.push_back({0, e.c_str()});
     graph->vars.swap(vars);
     ost_error_t why{sizeof(ost_error_t), OST_OK, 0, 0, 0, {}};
-    const ost_status_t status = ost_graph_input(graph, name, static_cast<ost_dtype_t>(parsed->dtype), dims.data(),
-                                                static_cast<uint32_t>(dims.size()), device, out_node, &why);
+    const ost_status_t status =
+        ost_graph_input(graph, name, static_cast<ost_dtype_t>(parsed->dtype), dims.data(),
+                        static_cast<uint32_t>(dims.size()), device, out_node, &why);
     if (status == OST_OK) return {};
     graph->vars.swap(vars);
     return fail(status, "{}", why.message);
   });
 }
 
-ost_status_t ost_graph_expression(ost_graph_t* graph, const char* text, ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_expression(ost_graph_t* graph, const char* text, ost_node_t* out_node,
+                                  ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(graph, "graph"));
     OST_TRY(require(text, "text"));
@@ -72,7 +74,8 @@ ost_status_t ost_graph_expression(ost_graph_t* graph, const char* text, ost_node
     OST_TRY_ASSIGN(const ir::Graph built, dsl::build(text, bindings, graph->vars));
     const auto outputs = built.outputs();
     if (out_node != nullptr && outputs.size() != 1) {
-      return fail(OST_INVALID_ARGUMENT, "the expression has {} results, wanted one", outputs.size());
+      return fail(OST_INVALID_ARGUMENT, "the expression has {} results, wanted one",
+                  outputs.size());
     }
     for (const auto& output : out_node == nullptr ? outputs : decltype(outputs)()) {
       for (const auto& ours : graph->graph.outputs()) {

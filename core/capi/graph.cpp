@@ -47,31 +47,35 @@ ost_status_t ost_graph_var(ost_graph_t* graph, const ost_var_t* var, ost_error_t
   });
 }
 
-ost_status_t ost_graph_input(ost_graph_t* graph, const char* name, ost_dtype_t dtype, const ost_dim_t* dims,
-                             uint32_t rank, uint32_t device, ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_input(ost_graph_t* graph, const char* name, ost_dtype_t dtype,
+                             const ost_dim_t* dims, uint32_t rank, uint32_t device,
+                             ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_new_name(graph, name, out_node));
     OST_TRY_ASSIGN(const DType type, to_dtype(dtype, name));
     OST_TRY_ASSIGN(auto shape, to_shape(dims, rank, graph->vars, name));
-    return add_input(graph, {name, ir::InputKind::argument, type, std::move(shape), device, nullptr}, out_node);
+    return add_input(
+        graph, {name, ir::InputKind::argument, type, std::move(shape), device, nullptr}, out_node);
   });
 }
 
-ost_status_t ost_graph_constant(ost_graph_t* graph, const char* name, const ost_array_t* data, const char* file,
-                                const char* tensor, ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_constant(ost_graph_t* graph, const char* name, const ost_array_t* data,
+                                const char* file, const char* tensor, ost_node_t* out_node,
+                                ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_new_name(graph, name, out_node));
     OST_TRY_ASSIGN(const LiteralPtr literal, to_literal(data, name));
     const Shape shape(literal->shape.begin(), literal->shape.end());
-    OST_TRY(add_input(graph, {name, ir::InputKind::constant, literal->dtype, shape, 0, literal}, out_node));
+    OST_TRY(add_input(graph, {name, ir::InputKind::constant, literal->dtype, shape, 0, literal},
+                      out_node));
     if (file != nullptr) graph->origins[literal.get()] = {file, tensor == nullptr ? name : tensor};
     return {};
   });
 }
 
-ost_status_t ost_graph_state(ost_graph_t* graph, const char* name, ost_dtype_t dtype, const ost_dim_t* dims,
-                             uint32_t rank, const ost_array_t* initial, uint32_t device, ost_node_t* out_node,
-                             ost_error_t* error) {
+ost_status_t ost_graph_state(ost_graph_t* graph, const char* name, ost_dtype_t dtype,
+                             const ost_dim_t* dims, uint32_t rank, const ost_array_t* initial,
+                             uint32_t device, ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(check_new_name(graph, name, out_node));
     OST_TRY_ASSIGN(const DType type, to_dtype(dtype, name));
@@ -80,39 +84,48 @@ ost_status_t ost_graph_state(ost_graph_t* graph, const char* name, ost_dtype_t d
     if (initial != nullptr) {
       OST_TRY_ASSIGN(data, to_literal(initial, name));
       if (data->dtype != type || Shape(data->shape.begin(), data->shape.end()) != shape) {
-        return fail(OST_INVALID_ARGUMENT, "state '{}' is {}{}, its initial value {}[{}]", name, name_of(type),
-                    to_string(shape), name_of(data->dtype), fmt::join(data->shape, ", "));
+        return fail(OST_INVALID_ARGUMENT, "state '{}' is {}{}, its initial value {}[{}]", name,
+                    name_of(type), to_string(shape), name_of(data->dtype),
+                    fmt::join(data->shape, ", "));
       }
     }
-    return add_input(graph, {name, ir::InputKind::state, type, std::move(shape), device, std::move(data)}, out_node);
+    return add_input(graph,
+                     {name, ir::InputKind::state, type, std::move(shape), device, std::move(data)},
+                     out_node);
   });
 }
 
-ost_status_t ost_graph_op(ost_graph_t* graph, const char* op, const ost_node_t* inputs, uint32_t input_count,
-                          const ost_attr_t* attrs, uint32_t attr_count, ost_node_t* out_node, ost_error_t* error) {
+ost_status_t ost_graph_op(ost_graph_t* graph, const char* op, const ost_node_t* inputs,
+                          uint32_t input_count, const ost_attr_t* attrs, uint32_t attr_count,
+                          ost_node_t* out_node, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(graph, "graph"));
     OST_TRY(require(op, "op"));
     OST_TRY(require(out_node, "out_node"));
     OST_TRY_ASSIGN(const auto nodes, list(inputs, input_count, "inputs"));
     OST_TRY_ASSIGN(const auto given, list(attrs, attr_count, "attrs"));
-    for (const ost_node_t node : nodes) OST_TRY(check_index(node, graph->graph.nodes().size(), "node"));
+    for (const ost_node_t node : nodes)
+      OST_TRY(check_index(node, graph->graph.nodes().size(), "node"));
     OST_TRY_ASSIGN(*out_node, apply_op(graph->graph, op, nodes, given, graph->vars));
     return {};
   });
 }
 
 uint32_t ost_op_count(void) { return static_cast<uint32_t>(op_names().size()); }
-const char* ost_op_at(uint32_t index) { return index < op_names().size() ? op_names()[index] : nullptr; }
+const char* ost_op_at(uint32_t index) {
+  return index < op_names().size() ? op_names()[index] : nullptr;
+}
 
-ost_status_t ost_graph_node_type(ost_graph_t* graph, ost_node_t node, ost_type_desc_t* out_type, ost_error_t* error) {
+ost_status_t ost_graph_node_type(ost_graph_t* graph, ost_node_t node, ost_type_desc_t* out_type,
+                                 ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(graph, "graph"));
     OST_TRY(check_index(node, graph->graph.nodes().size(), "node"));
     auto it = graph->types.find(node);
     if (it == graph->types.end()) {
       const ir::Node& n = graph->graph.node(node);
-      const std::string name = n.op == ir::Op::input ? graph->graph.input(node).name : std::string();
+      const std::string name =
+          n.op == ir::Op::input ? graph->graph.input(node).name : std::string();
       const uint32_t device = n.op == ir::Op::input  ? graph->graph.input(node).device
                               : n.op == ir::Op::copy ? static_cast<uint32_t>(n.bits)
                                                      : 0;
@@ -122,13 +135,15 @@ ost_status_t ost_graph_node_type(ost_graph_t* graph, ost_node_t node, ost_type_d
   });
 }
 
-ost_status_t ost_graph_output(ost_graph_t* graph, const char* name, ost_node_t node, ost_error_t* error) {
+ost_status_t ost_graph_output(ost_graph_t* graph, const char* name, ost_node_t node,
+                              ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(graph, "graph"));
     OST_TRY(require(name, "name"));
     OST_TRY(check_index(node, graph->graph.nodes().size(), "node"));
     for (const auto& output : graph->graph.outputs()) {
-      if (output.name == name) return fail(OST_INVALID_ARGUMENT, "the graph has an output '{}' already", name);
+      if (output.name == name)
+        return fail(OST_INVALID_ARGUMENT, "the graph has an output '{}' already", name);
     }
     graph->graph.add_output(name, node);
     return {};

@@ -1,4 +1,5 @@
-// What the opaque handles of ostinato.h are. Shared parts are held by shared_ptr, so handles may end in any order.
+// What the opaque handles of ostinato.h are. Shared parts are held by shared_ptr, so handles may
+// end in any order.
 #pragma once
 
 #include <atomic>
@@ -25,14 +26,17 @@ struct ContextState {
   std::vector<std::string> folders;  // that were searched for plugins
 
   Result<runtime::DevicePtr> open(const char* device);
-  Result<std::vector<runtime::DevicePtr>> open_all(const char* const* devices, uint32_t count, uint32_t wanted);
+  Result<std::vector<runtime::DevicePtr>> open_all(const char* const* devices, uint32_t count,
+                                                   uint32_t wanted);
 
  private:
   std::mutex mutex_;
-  std::vector<runtime::DevicePtr> opened_;  // once opened, open as long as the context: texts point into them
+  std::vector<runtime::DevicePtr>
+      opened_;  // once opened, open as long as the context: texts point into them
 };
 
-// Where a graph's constant can be found again, relative to the place where the program will be saved.
+// Where a graph's constant can be found again, relative to the place where the program will be
+// saved.
 struct Origin {
   std::string file;
   std::string tensor;

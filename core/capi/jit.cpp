@@ -7,7 +7,8 @@ using namespace ost::capi;
 
 namespace {
 
-// Handles for the inputs of one call of the user's function, released afterwards; the function may retain them.
+// Handles for the inputs of one call of the user's function, released afterwards; the function may
+// retain them.
 struct BorrowedInputs {
   std::vector<ost_tensor_t*> handles;
   ~BorrowedInputs() {
@@ -16,21 +17,24 @@ struct BorrowedInputs {
 };
 
 capture::JitFunction wrap(std::weak_ptr<SessionState> weak, ost_jit_fn function, void* user) {
-  return [weak = std::move(weak), function,
-          user](std::span<const capture::TensorPtr> inputs) -> Result<std::vector<capture::TensorPtr>> {
-    const SessionPtr shared = weak.lock();  // held by the caller of ost_jit_call
-    BorrowedInputs borrowed;
-    for (const capture::TensorPtr& t : inputs) borrowed.handles.push_back(make_tensor(shared, t));
-    ost_jit_outputs_t outputs{shared, {}};
-    ost_error_t error{sizeof(ost_error_t), OST_OK, 0, 0, 0, {}};
-    const ost_status_t status =
-        function(user, borrowed.handles.data(), static_cast<uint32_t>(borrowed.handles.size()), &outputs, &error);
-    if (status == OST_OK) return std::move(outputs.tensors);
-    const std::string message =
-        error.message[0] == '\0' ? std::string("no message was given") : std::string(error.message);
-    return std::unexpected(
-        Error{status, "the captured function failed: " + message, error.native_code, error.rule, error.flags});
-  };
+  return
+      [weak = std::move(weak), function, user](
+          std::span<const capture::TensorPtr> inputs) -> Result<std::vector<capture::TensorPtr>> {
+        const SessionPtr shared = weak.lock();  // held by the caller of ost_jit_call
+        BorrowedInputs borrowed;
+        for (const capture::TensorPtr& t : inputs)
+          borrowed.handles.push_back(make_tensor(shared, t));
+        ost_jit_outputs_t outputs{shared, {}};
+        ost_error_t error{sizeof(ost_error_t), OST_OK, 0, 0, 0, {}};
+        const ost_status_t status =
+            function(user, borrowed.handles.data(), static_cast<uint32_t>(borrowed.handles.size()),
+                     &outputs, &error);
+        if (status == OST_OK) return std::move(outputs.tensors);
+        const std::string message = error.message[0] == '\0' ? std::string("no message was given")
+                                                             : std::string(error.message);
+        return std::unexpected(Error{status, "the captured function failed: " + message,
+                                     error.native_code, error.rule, error.flags});
+      };
 }
 
 template <typename T, typename Body>
@@ -42,7 +46,8 @@ T with_jit(ost_jit_t* jit, T otherwise, Body&& body) noexcept {
   });
 }
 
-Result<std::vector<capture::JitVar>> jit_vars(SessionState& session, const ost_jit_var_t* vars, uint32_t count) {
+Result<std::vector<capture::JitVar>> jit_vars(SessionState& session, const ost_jit_var_t* vars,
+                                              uint32_t count) {
   OST_TRY_ASSIGN(const auto given, list(vars, count, "vars"));
   std::vector<capture::JitVar> out;
   for (const ost_jit_var_t& v : given) {
@@ -56,7 +61,8 @@ Result<std::vector<capture::JitVar>> jit_vars(SessionState& session, const ost_j
 
 extern "C" {
 
-ost_status_t ost_jit_outputs_add(ost_jit_outputs_t* outputs, ost_tensor_t* tensor, ost_error_t* error) {
+ost_status_t ost_jit_outputs_add(ost_jit_outputs_t* outputs, ost_tensor_t* tensor,
+                                 ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(outputs, "outputs"));
     OST_TRY_ASSIGN(const auto added, tensors_of(*outputs->session, &tensor, 1, "output"));
@@ -65,8 +71,9 @@ ost_status_t ost_jit_outputs_add(ost_jit_outputs_t* outputs, ost_tensor_t* tenso
   });
 }
 
-ost_status_t ost_jit_create(ost_session_t* session, ost_jit_fn function, void* user, const ost_jit_options_t* options,
-                            ost_jit_t** out_jit, ost_error_t* error) {
+ost_status_t ost_jit_create(ost_session_t* session, ost_jit_fn function, void* user,
+                            const ost_jit_options_t* options, ost_jit_t** out_jit,
+                            ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_jit, "out_jit"));
     *out_jit = nullptr;
@@ -76,7 +83,8 @@ ost_status_t ost_jit_create(ost_session_t* session, ost_jit_fn function, void* u
     if (in.outputs > OST_JIT_FRESH)
       return fail(OST_INVALID_ARGUMENT, "output mode {} is unknown (OST_JIT_*)", in.outputs);
     capture::JitOptions how;
-    how.outputs = in.outputs == OST_JIT_FRESH ? capture::OutputMode::fresh : capture::OutputMode::reuse;
+    how.outputs =
+        in.outputs == OST_JIT_FRESH ? capture::OutputMode::fresh : capture::OutputMode::reuse;
     how.enabled = in.disabled == 0;
     const SessionPtr& s = session->state;
     const std::scoped_lock lock(s->mutex);
@@ -96,9 +104,9 @@ void ost_jit_destroy(ost_jit_t* jit) {
   });
 }
 
-ost_status_t ost_jit_call(ost_jit_t* jit, ost_tensor_t* const* inputs, uint32_t input_count, const ost_jit_var_t* vars,
-                          uint32_t var_count, ost_tensor_t** out_tensors, uint32_t capacity, uint32_t* out_count,
-                          ost_error_t* error) {
+ost_status_t ost_jit_call(ost_jit_t* jit, ost_tensor_t* const* inputs, uint32_t input_count,
+                          const ost_jit_var_t* vars, uint32_t var_count, ost_tensor_t** out_tensors,
+                          uint32_t capacity, uint32_t* out_count, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(jit, "jit"));
     OST_TRY(require(out_count, "out_count"));
@@ -109,11 +117,13 @@ ost_status_t ost_jit_call(ost_jit_t* jit, ost_tensor_t* const* inputs, uint32_t 
     OST_TRY_ASSIGN(const auto values, jit_vars(s, vars, var_count));
     OST_TRY_ASSIGN(auto results, jit->jit->call(tensors, values));
     if (results.size() > capacity) {
-      return fail(OST_INVALID_ARGUMENT, "the function has {} results, there is room for {}", results.size(), capacity);
+      return fail(OST_INVALID_ARGUMENT, "the function has {} results, there is room for {}",
+                  results.size(), capacity);
     }
     uint32_t made = 0;
     try {
-      for (; made < results.size(); ++made) out_tensors[made] = make_tensor(jit->session, results[made]);
+      for (; made < results.size(); ++made)
+        out_tensors[made] = make_tensor(jit->session, results[made]);
     } catch (...) {  // out of memory: the caller gets none
       while (made > 0) ost_tensor_release(out_tensors[--made]);
       throw;
@@ -155,7 +165,8 @@ ost_status_t ost_jit_stats(ost_jit_t* jit, ost_run_stats_t* out_stats, ost_error
     OST_TRY(require(jit, "jit"));
     const std::scoped_lock lock(jit->session->mutex);
     const runtime::RunStats* run = jit->jit->last_run();
-    if (run == nullptr) return fail(OST_NOT_FOUND, "nothing is captured yet; the second call captures");
+    if (run == nullptr)
+      return fail(OST_NOT_FOUND, "nothing is captured yet; the second call captures");
     return write_struct(out_stats, to_stats(run, nullptr), "out_stats");
   });
 }

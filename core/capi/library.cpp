@@ -49,7 +49,9 @@ ost_status_t ost_dtype_parse(const char* text, ost_dtype_t* out_dtype, ost_error
     const auto dtype = dtype_from_name(text);
     if (!dtype) {
       return fail(OST_NOT_FOUND,
-                  "'{}' is no element type, wanted one of bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64", text);
+                  "'{}' is no element type, wanted one of bool i8 i16 i32 i64 u8 u16 u32 u64 f16 "
+                  "bf16 f32 f64",
+                  text);
     }
     *out_dtype = static_cast<ost_dtype_t>(*dtype);
     return {};
@@ -66,7 +68,8 @@ void ost_sha256(const void* data, uint64_t size, char out_hex[65]) {
 
 void ost_log_set(ost_log_fn log, void* user, uint32_t most_verbose) {
   guard_value(0, [&] {
-    const auto level = static_cast<runtime::LogLevel>(std::min<uint32_t>(most_verbose, OST_LOG_DEBUG));
+    const auto level =
+        static_cast<runtime::LogLevel>(std::min<uint32_t>(most_verbose, OST_LOG_DEBUG));
     if (log == nullptr) {
       runtime::set_log_hook({}, level);
     } else {

@@ -18,7 +18,9 @@ struct Call {
   ir::Graph& g;
   std::span<const NodeId> in;
   const Attrs& attrs;
-  std::optional<NodeId> optional_input(size_t i) const { return i < in.size() ? std::optional(in[i]) : std::nullopt; }
+  std::optional<NodeId> optional_input(size_t i) const {
+    return i < in.size() ? std::optional(in[i]) : std::nullopt;
+  }
 };
 
 struct Entry {
@@ -65,7 +67,8 @@ Node1 full(const Call& c) {
 
 Node1 arange(const Call& c) {
   OST_TRY_ASSIGN(const auto count, c.attrs.shape("count"));
-  if (count.size() != 1) return fail(OST_INVALID_ARGUMENT, "arange: count has {} dimensions, wanted 1", count.size());
+  if (count.size() != 1)
+    return fail(OST_INVALID_ARGUMENT, "arange: count has {} dimensions, wanted 1", count.size());
   return ir::arange(c.g, count[0]);
 }
 
@@ -87,7 +90,8 @@ Node1 pad(const Call& c) {
   OST_TRY_ASSIGN(const auto after, c.attrs.shape("after"));
   OST_TRY_ASSIGN(const double value, c.attrs.number("value", 0));
   if (before.size() != after.size()) {
-    return fail(OST_INVALID_ARGUMENT, "pad: before has {} dimensions, after {}", before.size(), after.size());
+    return fail(OST_INVALID_ARGUMENT, "pad: before has {} dimensions, after {}", before.size(),
+                after.size());
   }
   std::vector<std::pair<Sym, Sym>> widths;
   for (size_t d = 0; d < before.size(); ++d) widths.emplace_back(before[d], after[d]);
@@ -180,7 +184,8 @@ Node1 assign(const Call& c) {
 
 Node1 copy(const Call& c) {
   OST_TRY_ASSIGN(const int64_t device, c.attrs.integer("device"));
-  if (device < 0 || device >= 256) return fail(OST_INVALID_ARGUMENT, "copy: device {}, wanted 0 to 255", device);
+  if (device < 0 || device >= 256)
+    return fail(OST_INVALID_ARGUMENT, "copy: device {}, wanted 0 to 255", device);
   return ir::copy_to(c.g, c.in[0], static_cast<uint32_t>(device));
 }
 
@@ -311,7 +316,8 @@ constexpr Entry kTable[] = {
     {"unsqueeze", 1, 1, "axis", at_axis<ir::unsqueeze>},
     {"where", 3, 3, "", where},
 };
-static_assert(std::ranges::is_sorted(kTable, {}, [](const Entry& e) { return std::string_view(e.name); }));
+static_assert(std::ranges::is_sorted(kTable, {},
+                                     [](const Entry& e) { return std::string_view(e.name); }));
 
 std::string inputs_text(const Entry& e) {
   if (e.max_inputs == kAnyNumber) return fmt::format("at least {}", e.min_inputs);
@@ -332,14 +338,16 @@ std::span<const char* const> op_names() {
 
 Result<NodeId> apply_op(ir::Graph& graph, std::string_view op, std::span<const NodeId> inputs,
                         std::span<const ost_attr_t> attrs, std::span<const Var> vars) {
-  const Entry* entry =
-      std::ranges::lower_bound(kTable, op, {}, [](const Entry& e) { return std::string_view(e.name); });
+  const Entry* entry = std::ranges::lower_bound(
+      kTable, op, {}, [](const Entry& e) { return std::string_view(e.name); });
   if (entry == std::end(kTable) || entry->name != op) {
     const std::vector<std::string_view> names(op_names().begin(), op_names().end());
-    return fail(OST_NOT_FOUND, "no operation '{}'{}; ost_op_at lists them", op, dsl::suggestion(op, names));
+    return fail(OST_NOT_FOUND, "no operation '{}'{}; ost_op_at lists them", op,
+                dsl::suggestion(op, names));
   }
   if (inputs.size() < entry->min_inputs || inputs.size() > entry->max_inputs) {
-    return fail(OST_INVALID_ARGUMENT, "{}: {} inputs, wanted {}", op, inputs.size(), inputs_text(*entry));
+    return fail(OST_INVALID_ARGUMENT, "{}: {} inputs, wanted {}", op, inputs.size(),
+                inputs_text(*entry));
   }
   const Attrs given(op, attrs, vars);
   OST_TRY(given.check(entry->attrs));

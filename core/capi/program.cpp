@@ -13,7 +13,8 @@ Result<std::shared_ptr<const ProgramState>> ProgramState::make(manifest::Documen
   auto state = std::make_shared<ProgramState>();
   OST_TRY_ASSIGN(state->id, manifest::program_id(document.program));
   const auto describe = [](const auto& items, std::vector<TypeText>& out) {
-    for (const auto& item : items) out.push_back(type_text(item.name, item.dtype, item.shape, item.device));
+    for (const auto& item : items)
+      out.push_back(type_text(item.name, item.dtype, item.shape, item.device));
   };
   describe(document.program.inputs, state->inputs);
   describe(document.program.outputs, state->outputs);
@@ -59,8 +60,9 @@ manifest::LoadOptions load_options(const ost_load_options_t& in) {
 }
 
 // A description of the index-th of `types`.
-Result<> type_at(const ost_program_t* program, uint32_t index, std::vector<TypeText> ProgramState::* types,
-                 std::string_view what, ost_type_desc_t* out_type) {
+Result<> type_at(const ost_program_t* program, uint32_t index,
+                 std::vector<TypeText> ProgramState::* types, std::string_view what,
+                 ost_type_desc_t* out_type) {
   OST_TRY(require(program, "program"));
   const auto& list = (*program->state).*types;
   OST_TRY(check_index(index, list.size(), what));
@@ -122,8 +124,8 @@ ost_status_t ost_graph_compile(const ost_graph_t* graph, const ost_compile_optio
   });
 }
 
-ost_status_t ost_program_load(const char* path, const ost_load_options_t* options, ost_program_t** out_program,
-                              ost_error_t* error) {
+ost_status_t ost_program_load(const char* path, const ost_load_options_t* options,
+                              ost_program_t** out_program, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_program, "out_program"));
     *out_program = nullptr;
@@ -141,7 +143,8 @@ ost_status_t ost_program_parse(const char* text, uint64_t size, const ost_load_o
     *out_program = nullptr;
     OST_TRY(require(text, "text"));
     OST_TRY_ASSIGN(const auto in, read_options(options, "options"));
-    OST_TRY_ASSIGN(auto document, manifest::from_text(std::string_view(text, size), load_options(in)));
+    OST_TRY_ASSIGN(auto document,
+                   manifest::from_text(std::string_view(text, size), load_options(in)));
     return make_program(std::move(document), out_program);
   });
 }
@@ -149,8 +152,8 @@ ost_status_t ost_program_parse(const char* text, uint64_t size, const ost_load_o
 void ost_program_retain(ost_program_t* program) { retain(program); }
 void ost_program_release(ost_program_t* program) { release(program); }
 
-ost_status_t ost_program_save(const ost_program_t* program, const char* path, const ost_save_options_t* options,
-                              ost_error_t* error) {
+ost_status_t ost_program_save(const ost_program_t* program, const char* path,
+                              const ost_save_options_t* options, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     OST_TRY(require(path, "path"));
@@ -162,14 +165,16 @@ ost_status_t ost_program_save(const ost_program_t* program, const char* path, co
   });
 }
 
-ost_status_t ost_program_describe(const ost_program_t* program, ost_program_desc_t* out_desc, ost_error_t* error) {
+ost_status_t ost_program_describe(const ost_program_t* program, ost_program_desc_t* out_desc,
+                                  ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     return write_struct(out_desc, describe(*program->state), "out_desc");
   });
 }
 
-ost_status_t ost_program_var_at(const ost_program_t* program, uint32_t index, ost_var_t* out_var, ost_error_t* error) {
+ost_status_t ost_program_var_at(const ost_program_t* program, uint32_t index, ost_var_t* out_var,
+                                ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     OST_TRY(require(out_var, "out_var"));
@@ -180,21 +185,25 @@ ost_status_t ost_program_var_at(const ost_program_t* program, uint32_t index, os
   });
 }
 
-ost_status_t ost_program_input_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type,
-                                  ost_error_t* error) {
-  return guard(error, [&] { return type_at(program, index, &ProgramState::inputs, "input", out_type); });
+ost_status_t ost_program_input_at(const ost_program_t* program, uint32_t index,
+                                  ost_type_desc_t* out_type, ost_error_t* error) {
+  return guard(error,
+               [&] { return type_at(program, index, &ProgramState::inputs, "input", out_type); });
 }
-ost_status_t ost_program_output_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type,
-                                   ost_error_t* error) {
-  return guard(error, [&] { return type_at(program, index, &ProgramState::outputs, "output", out_type); });
+ost_status_t ost_program_output_at(const ost_program_t* program, uint32_t index,
+                                   ost_type_desc_t* out_type, ost_error_t* error) {
+  return guard(error,
+               [&] { return type_at(program, index, &ProgramState::outputs, "output", out_type); });
 }
-ost_status_t ost_program_state_at(const ost_program_t* program, uint32_t index, ost_type_desc_t* out_type,
-                                  ost_error_t* error) {
-  return guard(error, [&] { return type_at(program, index, &ProgramState::states, "state", out_type); });
+ost_status_t ost_program_state_at(const ost_program_t* program, uint32_t index,
+                                  ost_type_desc_t* out_type, ost_error_t* error) {
+  return guard(error,
+               [&] { return type_at(program, index, &ProgramState::states, "state", out_type); });
 }
 
-ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t index, const ost_var_value_t* vars,
-                                     uint32_t var_count, int64_t out_shape[OST_MAX_RANK], ost_error_t* error) {
+ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t index,
+                                     const ost_var_value_t* vars, uint32_t var_count,
+                                     int64_t out_shape[OST_MAX_RANK], ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     OST_TRY(require(out_shape, "out_shape"));
@@ -217,7 +226,8 @@ ost_status_t ost_program_input_shape(const ost_program_t* program, uint32_t inde
 }
 
 const char* ost_program_kernel_name(const ost_program_t* program, uint32_t index) {
-  if (program == nullptr || index >= program->state->document.program.kernels.size()) return nullptr;
+  if (program == nullptr || index >= program->state->document.program.kernels.size())
+    return nullptr;
   return program->state->document.program.kernels[index].name.c_str();
 }
 

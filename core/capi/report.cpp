@@ -49,11 +49,13 @@ Result<Target> find_target(const runtime::DeviceRegistry& registry, std::string_
   OST_TRY_ASSIGN(target.driver, registry.driver(text.substr(0, colon)));
   const std::string_view rest = colon == std::string_view::npos ? "0" : text.substr(colon + 1);
   const auto devices = target.driver->devices();
-  if (rest.size() <= 3 && rest.find_first_not_of("0123456789") == std::string_view::npos && !rest.empty()) {
+  if (rest.size() <= 3 && rest.find_first_not_of("0123456789") == std::string_view::npos &&
+      !rest.empty()) {
     const auto index = static_cast<size_t>(std::stoul(std::string(rest)));
     if (index >= devices.size()) {
-      return fail(OST_UNAVAILABLE, "target '{}': driver {} found {} devices; name a target key instead: {}:KEY", text,
-                  target.driver->name(), devices.size(), target.driver->name());
+      return fail(OST_UNAVAILABLE,
+                  "target '{}': driver {} found {} devices; name a target key instead: {}:KEY",
+                  text, target.driver->name(), devices.size(), target.driver->name());
     }
     target.info = devices[index];
     return target;
@@ -61,7 +63,8 @@ Result<Target> find_target(const runtime::DeviceRegistry& registry, std::string_
   target.info = devices.empty() ? ost_device_info_t{} : devices[0];
   target.info.size = sizeof target.info;
   if (rest.empty() || rest.size() >= sizeof target.info.target) {
-    return fail(OST_INVALID_ARGUMENT, "target '{}': wanted DRIVER, DRIVER:INDEX or DRIVER:KEY", text);
+    return fail(OST_INVALID_ARGUMENT, "target '{}': wanted DRIVER, DRIVER:INDEX or DRIVER:KEY",
+                text);
   }
   std::memset(target.info.target, 0, sizeof target.info.target);
   std::memcpy(target.info.target, rest.data(), rest.size());
@@ -71,9 +74,11 @@ Result<Target> find_target(const runtime::DeviceRegistry& registry, std::string_
 Result<> link_kernel(KernelDesc& kernel, runtime::Compiler& compiler, const Target& target) {
   auto made = compiler.make_variant(kernel, *target.driver, target.info);
   if (!made)
-    return std::unexpected(made.error().in(fmt::format("kernel '{}' for {}", kernel.name, target.info.target)));
+    return std::unexpected(
+        made.error().in(fmt::format("kernel '{}' for {}", kernel.name, target.info.target)));
   std::erase_if(kernel.variants, [&](const KernelVariant& v) {
-    return v.driver == made->driver && v.target == made->target && v.compiler_key == made->compiler_key;
+    return v.driver == made->driver && v.target == made->target &&
+           v.compiler_key == made->compiler_key;
   });
   kernel.variants.push_back(std::move(*made));
   return {};
@@ -83,8 +88,8 @@ Result<> link_kernel(KernelDesc& kernel, runtime::Compiler& compiler, const Targ
 
 extern "C" {
 
-ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format, const ost_sink_t* sink,
-                                 ost_error_t* error) {
+ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format,
+                                 const ost_sink_t* sink, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     OST_TRY_ASSIGN(const std::string text, inspect(program->state->document, format));
@@ -92,8 +97,8 @@ ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format, 
   });
 }
 
-ost_status_t ost_program_explain(const ost_program_t* program, uint32_t format, const ost_sink_t* sink,
-                                 ost_error_t* error) {
+ost_status_t ost_program_explain(const ost_program_t* program, uint32_t format,
+                                 const ost_sink_t* sink, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(program, "program"));
     const Program& p = program->state->document.program;
@@ -103,8 +108,8 @@ ost_status_t ost_program_explain(const ost_program_t* program, uint32_t format, 
   });
 }
 
-ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b, uint32_t format, const ost_sink_t* sink,
-                              uint32_t* out_count, ost_error_t* error) {
+ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b, uint32_t format,
+                              const ost_sink_t* sink, uint32_t* out_count, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(a, "a"));
     OST_TRY(require(b, "b"));
@@ -127,8 +132,9 @@ ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b, ui
   });
 }
 
-ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* context, const char* const* targets,
-                              uint32_t target_count, ost_program_t** out_program, ost_error_t* error) {
+ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* context,
+                              const char* const* targets, uint32_t target_count,
+                              ost_program_t** out_program, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(out_program, "out_program"));
     *out_program = nullptr;
@@ -139,7 +145,8 @@ ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* conte
     for (const char* name : names) {
       OST_TRY(require(name, "a target"));
       OST_TRY_ASSIGN(const Target target, find_target(*context->state->registry, name));
-      for (KernelDesc& k : document.program.kernels) OST_TRY(link_kernel(k, *context->state->compiler, target));
+      for (KernelDesc& k : document.program.kernels)
+        OST_TRY(link_kernel(k, *context->state->compiler, target));
     }
     OST_TRY_ASSIGN(auto state, ProgramState::make(std::move(document)));
     *out_program = new ost_program_t{1, std::move(state)};

@@ -1,5 +1,5 @@
-// Sessions, tensors and jits. One lock a session guards all of them; it is recursive, because the function of a jit calls
-// back into its session.
+// Sessions, tensors and jits. One lock a session guards all of them; it is recursive, because the
+// function of a jit calls back into its session.
 #pragma once
 
 #include "core/capi/handles.hpp"
@@ -17,8 +17,9 @@ using SessionPtr = std::shared_ptr<SessionState>;
 
 ost_tensor_t* make_tensor(SessionPtr session, capture::TensorPtr tensor);
 // The tensors behind handles; an error if one is NULL or of another session.
-Result<std::vector<capture::TensorPtr>> tensors_of(const SessionState& session, ost_tensor_t* const* tensors,
-                                                   uint32_t count, std::string_view what);
+Result<std::vector<capture::TensorPtr>> tensors_of(const SessionState& session,
+                                                   ost_tensor_t* const* tensors, uint32_t count,
+                                                   std::string_view what);
 // The index of a device in the session, opened on first use; NULL is "auto".
 Result<uint32_t> device_of(SessionState& session, const char* device);
 

@@ -32,11 +32,13 @@ ost_run_stats_t to_stats(const runtime::RunStats* run, const runtime::BuildStats
 
 extern "C" {
 
-ost_status_t ost_instance_stats(const ost_instance_t* instance, ost_run_stats_t* out_stats, ost_error_t* error) {
+ost_status_t ost_instance_stats(const ost_instance_t* instance, ost_run_stats_t* out_stats,
+                                ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(instance, "instance"));
-    return write_struct(out_stats, to_stats(&instance->instance->last_run(), &instance->instance->build_stats()),
-                        "out_stats");
+    return write_struct(
+        out_stats, to_stats(&instance->instance->last_run(), &instance->instance->build_stats()),
+        "out_stats");
   });
 }
 
@@ -51,8 +53,8 @@ uint32_t ost_instance_time_count(const ost_instance_t* instance) {
   return instance == nullptr ? 0 : static_cast<uint32_t>(instance->instance->last_times().size());
 }
 
-ost_status_t ost_instance_time_at(const ost_instance_t* instance, uint32_t index, ost_kernel_time_t* out_time,
-                                  ost_error_t* error) {
+ost_status_t ost_instance_time_at(const ost_instance_t* instance, uint32_t index,
+                                  ost_kernel_time_t* out_time, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(instance, "instance"));
     OST_TRY(require(out_time, "out_time"));

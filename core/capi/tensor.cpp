@@ -13,14 +13,16 @@ ost_tensor_t* make_tensor(SessionPtr session, capture::TensorPtr tensor) {
   return new ost_tensor_t{1, std::move(session), std::move(tensor), std::move(type)};
 }
 
-Result<std::vector<capture::TensorPtr>> tensors_of(const SessionState& session, ost_tensor_t* const* tensors,
-                                                   uint32_t count, std::string_view what) {
+Result<std::vector<capture::TensorPtr>> tensors_of(const SessionState& session,
+                                                   ost_tensor_t* const* tensors, uint32_t count,
+                                                   std::string_view what) {
   OST_TRY_ASSIGN(const auto items, list(tensors, count, what));
   std::vector<capture::TensorPtr> out;
   for (const ost_tensor_t* t : items) {
     if (t == nullptr) return fail(OST_INVALID_ARGUMENT, "{}: tensor {} is NULL", what, out.size());
     if (t->session.get() != &session)
-      return fail(OST_INVALID_ARGUMENT, "{}: tensor {} belongs to another session", what, out.size());
+      return fail(OST_INVALID_ARGUMENT, "{}: tensor {} belongs to another session", what,
+                  out.size());
     out.push_back(t->tensor);
   }
   return out;
@@ -59,13 +61,14 @@ Result<> clear(ost_tensor_t** out_tensor) {
 // The declared shape must be the array's at the values that are bound.
 Result<> check_dims(const SessionState& session, const Shape& shape, const ArrayView& array) {
   if (shape.size() != array.shape.size()) {
-    return fail(OST_INVALID_ARGUMENT, "dims has rank {}, the array {}", shape.size(), array.shape.size());
+    return fail(OST_INVALID_ARGUMENT, "dims has rank {}, the array {}", shape.size(),
+                array.shape.size());
   }
   for (size_t d = 0; d < shape.size(); ++d) {
     OST_TRY_ASSIGN(const int64_t value, shape[d].eval(session.session->bindings()));
     if (value == array.shape[d]) continue;
-    return fail(OST_INVALID_ARGUMENT, "dimension {} of the array is {}, wanted {}, which is {}", d, array.shape[d],
-                value, shape[d].str());
+    return fail(OST_INVALID_ARGUMENT, "dimension {} of the array is {}, wanted {}, which is {}", d,
+                array.shape[d], value, shape[d].str());
   }
   return {};
 }
@@ -84,7 +87,8 @@ ost_status_t ost_session_create(ost_context_t* context, const ost_compile_option
     OST_TRY_ASSIGN(const auto how, to_schedule_options(in));
     auto state = std::make_shared<SessionState>();
     state->context = context->state;
-    state->session = std::make_unique<capture::Session>(context->state->registry, context->state->compiler, how);
+    state->session =
+        std::make_unique<capture::Session>(context->state->registry, context->state->compiler, how);
     *out_session = new ost_session_t{std::move(state)};
     return {};
   });
@@ -92,7 +96,8 @@ ost_status_t ost_session_create(ost_context_t* context, const ost_compile_option
 
 void ost_session_destroy(ost_session_t* session) { delete session; }
 
-ost_status_t ost_session_bind(ost_session_t* session, const ost_var_t* var, int64_t value, ost_error_t* error) {
+ost_status_t ost_session_bind(ost_session_t* session, const ost_var_t* var, int64_t value,
+                              ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(session, "session"));
     const std::scoped_lock lock(session->state->mutex);
@@ -102,8 +107,9 @@ ost_status_t ost_session_bind(ost_session_t* session, const ost_var_t* var, int6
   });
 }
 
-ost_status_t ost_tensor_from_array(ost_session_t* session, const char* device, const ost_array_t* data,
-                                   const ost_dim_t* dims, ost_tensor_t** out_tensor, ost_error_t* error) {
+ost_status_t ost_tensor_from_array(ost_session_t* session, const char* device,
+                                   const ost_array_t* data, const ost_dim_t* dims,
+                                   ost_tensor_t** out_tensor, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(clear(out_tensor));
     OST_TRY(require(session, "session"));
@@ -116,13 +122,14 @@ ost_status_t ost_tensor_from_array(ost_session_t* session, const char* device, c
       OST_TRY(check_dims(s, shape, array));
     }
     OST_TRY_ASSIGN(const uint32_t index, device_of(s, device));
-    return finish(out_tensor, session->state, s.session->from_data(array.dtype, std::move(shape), index, array.bytes));
+    return finish(out_tensor, session->state,
+                  s.session->from_data(array.dtype, std::move(shape), index, array.bytes));
   });
 }
 
-ost_status_t ost_tensor_from_buffer(ost_session_t* session, ost_buffer_t* buffer, uint64_t offset, ost_dtype_t dtype,
-                                    const ost_dim_t* dims, uint32_t rank, ost_tensor_t** out_tensor,
-                                    ost_error_t* error) {
+ost_status_t ost_tensor_from_buffer(ost_session_t* session, ost_buffer_t* buffer, uint64_t offset,
+                                    ost_dtype_t dtype, const ost_dim_t* dims, uint32_t rank,
+                                    ost_tensor_t** out_tensor, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(clear(out_tensor));
     OST_TRY(require(session, "session"));
@@ -133,22 +140,25 @@ ost_status_t ost_tensor_from_buffer(ost_session_t* session, ost_buffer_t* buffer
     OST_TRY_ASSIGN(auto shape, to_shape(dims, rank, s.vars, "dims"));
     OST_TRY_ASSIGN(const uint32_t index, device_of(s, buffer->buffer->device()->id().c_str()));
     if (s.session->device_at(index) != buffer->buffer->device()) {
-      return fail(OST_INVALID_ARGUMENT, "the buffer was made by another context's {}", buffer->buffer->device()->id());
+      return fail(OST_INVALID_ARGUMENT, "the buffer was made by another context's {}",
+                  buffer->buffer->device()->id());
     }
     const uint32_t align = buffer->buffer->device()->info().min_align;
-    if (offset % align != 0) return fail(OST_INVALID_ARGUMENT, "offset {} is no multiple of {}", offset, align);
+    if (offset % align != 0)
+      return fail(OST_INVALID_ARGUMENT, "offset {} is no multiple of {}", offset, align);
     if (offset > buffer->buffer->bytes()) {
-      return fail(OST_INVALID_ARGUMENT, "offset {} is beyond the buffer, which has {} bytes", offset,
-                  buffer->buffer->bytes());
+      return fail(OST_INVALID_ARGUMENT, "offset {} is beyond the buffer, which has {} bytes",
+                  offset, buffer->buffer->bytes());
     }
     const runtime::BufferRef storage{buffer->buffer, offset, buffer->buffer->bytes() - offset};
-    return finish(out_tensor, session->state, s.session->from_storage(type, std::move(shape), index, storage));
+    return finish(out_tensor, session->state,
+                  s.session->from_storage(type, std::move(shape), index, storage));
   });
 }
 
-ost_status_t ost_tensor_op(ost_session_t* session, const char* op, ost_tensor_t* const* inputs, uint32_t input_count,
-                           const ost_attr_t* attrs, uint32_t attr_count, const char* device, ost_tensor_t** out_tensor,
-                           ost_error_t* error) {
+ost_status_t ost_tensor_op(ost_session_t* session, const char* op, ost_tensor_t* const* inputs,
+                           uint32_t input_count, const ost_attr_t* attrs, uint32_t attr_count,
+                           const char* device, ost_tensor_t** out_tensor, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(clear(out_tensor));
     OST_TRY(require(session, "session"));
@@ -173,7 +183,8 @@ ost_status_t ost_tensor_op(ost_session_t* session, const char* op, ost_tensor_t*
   });
 }
 
-ost_status_t ost_tensor_to(ost_tensor_t* tensor, const char* device, ost_tensor_t** out_tensor, ost_error_t* error) {
+ost_status_t ost_tensor_to(ost_tensor_t* tensor, const char* device, ost_tensor_t** out_tensor,
+                           ost_error_t* error) {
   return with_tensor(tensor, error, [&](capture::Session& session) -> Result<> {
     OST_TRY(clear(out_tensor));
     OST_TRY_ASSIGN(const uint32_t to, device_of(*tensor->session, device));
@@ -181,12 +192,13 @@ ost_status_t ost_tensor_to(ost_tensor_t* tensor, const char* device, ost_tensor_
     const auto build = [&](ir::Graph& graph, std::span<const ir::NodeId> nodes) {
       return ir::copy_to(graph, nodes[0], to);
     };
-    return finish(out_tensor, tensor->session, session.apply(std::span(&tensor->tensor, 1), build, to));
+    return finish(out_tensor, tensor->session,
+                  session.apply(std::span(&tensor->tensor, 1), build, to));
   });
 }
 
-ost_status_t ost_tensor_assign(ost_tensor_t* target, ost_tensor_t* value, const ost_dim_t* starts, uint32_t start_count,
-                               ost_error_t* error) {
+ost_status_t ost_tensor_assign(ost_tensor_t* target, ost_tensor_t* value, const ost_dim_t* starts,
+                               uint32_t start_count, ost_error_t* error) {
   return with_tensor(target, error, [&](capture::Session& session) -> Result<> {
     OST_TRY_ASSIGN(const auto values, tensors_of(*target->session, &value, 1, "value"));
     OST_TRY_ASSIGN(auto from, to_shape(starts, start_count, target->session->vars, "starts"));

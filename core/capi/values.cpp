@@ -18,10 +18,12 @@ Result<Sym> to_sym(const ost_dim_t& dim, std::span<const Var> vars, std::string_
   return sym;
 }
 
-Result<Shape> to_shape(const ost_dim_t* dims, uint32_t rank, std::span<const Var> vars, std::string_view what) {
+Result<Shape> to_shape(const ost_dim_t* dims, uint32_t rank, std::span<const Var> vars,
+                       std::string_view what) {
   OST_TRY_ASSIGN(const auto items, list(dims, rank, what));
   if (rank > OST_MAX_RANK)
-    return fail(OST_INVALID_ARGUMENT, "{}: rank {}, at most {} is possible", what, rank, OST_MAX_RANK);
+    return fail(OST_INVALID_ARGUMENT, "{}: rank {}, at most {} is possible", what, rank,
+                OST_MAX_RANK);
   Shape shape;
   for (const ost_dim_t& dim : items) {
     OST_TRY_ASSIGN(shape.emplace_back(), to_sym(dim, vars, what));
@@ -34,7 +36,8 @@ Result<ArrayView> to_array(const ost_array_t* array, std::string_view what, bool
   OST_TRY_ASSIGN(const DType dtype, to_dtype(array->dtype, what));
   OST_TRY_ASSIGN(const auto dims, list(array->shape, array->rank, what));
   if (array->rank > OST_MAX_RANK) {
-    return fail(OST_INVALID_ARGUMENT, "{}: rank {}, at most {} is possible", what, array->rank, OST_MAX_RANK);
+    return fail(OST_INVALID_ARGUMENT, "{}: rank {}, at most {} is possible", what, array->rank,
+                OST_MAX_RANK);
   }
   ArrayView view{dtype, {dims.begin(), dims.end()}, {}};
   auto bytes = manifest::literal_bytes(dtype, view.shape);
@@ -72,13 +75,17 @@ TypeText type_text(std::string name, DType dtype, const Shape& shape, uint32_t d
 }
 
 TypeText type_text(std::string name, DType dtype, std::span<const int64_t> shape, uint32_t device) {
-  return {std::move(name), dtype, device, {shape.begin(), shape.end()}, std::vector<std::string>(shape.size())};
+  return {std::move(name),
+          dtype,
+          device,
+          {shape.begin(), shape.end()},
+          std::vector<std::string>(shape.size())};
 }
 
 Result<> write_type(ost_type_desc_t* out, const TypeText& type) {
   if (type.values.size() > OST_MAX_RANK) {
-    return fail(OST_INVALID_ARGUMENT, "'{}' has rank {}, a description holds {}", type.name, type.values.size(),
-                OST_MAX_RANK);
+    return fail(OST_INVALID_ARGUMENT, "'{}' has rank {}, a description holds {}", type.name,
+                type.values.size(), OST_MAX_RANK);
   }
   ost_type_desc_t desc{};
   desc.dtype = static_cast<ost_dtype_t>(type.dtype);
@@ -96,20 +103,27 @@ Result<> declare(std::vector<Var>& vars, const ost_var_t* var) {
   OST_TRY(require(var, "var"));
   OST_TRY(require(var->name, "the name of a variable"));
   const std::string_view name = var->name;
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const bool is_name = !name.empty() && is_letter(name[0]) &&
-                       std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-  if (!is_name) return fail(OST_INVALID_ARGUMENT, "variable '{}': wanted a name of letters, digits and _", name);
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const bool is_name =
+      !name.empty() && is_letter(name[0]) &&
+      std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  if (!is_name)
+    return fail(OST_INVALID_ARGUMENT, "variable '{}': wanted a name of letters, digits and _",
+                name);
   if (var->min < 0 || var->min > var->max) {
-    return fail(OST_INVALID_ARGUMENT, "variable '{}': bounds {}..{} are malformed, wanted 0 <= min <= max", name,
+    return fail(OST_INVALID_ARGUMENT,
+                "variable '{}': bounds {}..{} are malformed, wanted 0 <= min <= max", name,
                 var->min, var->max);
   }
   const Var wanted{std::string(name), var->min, var->max};
   const auto it = std::ranges::lower_bound(vars, wanted.name, {}, &Var::name);
   if (it != vars.end() && it->name == name) {
     if (*it == wanted) return {};
-    return fail(OST_INVALID_ARGUMENT, "variable '{}' has bounds {}..{} and is declared again with {}..{}", name,
-                it->min, it->max, var->min, var->max);
+    return fail(OST_INVALID_ARGUMENT,
+                "variable '{}' has bounds {}..{} and is declared again with {}..{}", name, it->min,
+                it->max, var->min, var->max);
   }
   vars.insert(it, wanted);
   return {};

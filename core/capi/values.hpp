@@ -13,7 +13,8 @@
 namespace ost::capi {
 
 Result<DType> to_dtype(ost_dtype_t dtype, std::string_view what);
-Result<Shape> to_shape(const ost_dim_t* dims, uint32_t rank, std::span<const Var> vars, std::string_view what);
+Result<Shape> to_shape(const ost_dim_t* dims, uint32_t rank, std::span<const Var> vars,
+                       std::string_view what);
 Result<Sym> to_sym(const ost_dim_t& dim, std::span<const Var> vars, std::string_view what);
 
 // The bytes of an array, checked: type, rank, dimensions, size, booleans that are 0 or 1.

@@ -41,8 +41,8 @@ ost_difference_t to_difference(const Program& p, const runtime::LockstepResult& 
 }
 
 // Host arrays as they are; what is in a buffer is read into `copies`.
-Result<std::vector<std::span<const uint8_t>>> input_bytes(const BoundCall& call,
-                                                          std::vector<std::vector<uint8_t>>& copies) {
+Result<std::vector<std::span<const uint8_t>>> input_bytes(
+    const BoundCall& call, std::vector<std::vector<uint8_t>>& copies) {
   std::vector<std::span<const uint8_t>> out;
   copies.reserve(call.inputs.size());
   for (const ost_binding_t* binding : call.inputs) {
@@ -60,10 +60,12 @@ Result<std::vector<std::span<const uint8_t>>> input_bytes(const BoundCall& call,
 
 }  // namespace
 
-extern "C" ost_status_t ost_verify(ost_context_t* context, const ost_program_t* program, const char* const* devices_a,
-                                   uint32_t device_count_a, const char* const* devices_b, uint32_t device_count_b,
-                                   const ost_binding_t* inputs, uint32_t input_count, const ost_var_value_t* vars,
-                                   uint32_t var_count, ost_difference_t* out_difference, ost_error_t* error) {
+extern "C" ost_status_t ost_verify(ost_context_t* context, const ost_program_t* program,
+                                   const char* const* devices_a, uint32_t device_count_a,
+                                   const char* const* devices_b, uint32_t device_count_b,
+                                   const ost_binding_t* inputs, uint32_t input_count,
+                                   const ost_var_value_t* vars, uint32_t var_count,
+                                   ost_difference_t* out_difference, ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(context, "context"));
     OST_TRY(require(program, "program"));
@@ -71,15 +73,16 @@ extern "C" ost_status_t ost_verify(ost_context_t* context, const ost_program_t* 
     std::array<std::vector<runtime::DevicePtr>, 2> devices;
     OST_TRY_ASSIGN(devices[0], context->state->open_all(devices_a, device_count_a, p.device_count));
     OST_TRY_ASSIGN(devices[1], context->state->open_all(devices_b, device_count_b, p.device_count));
-    OST_TRY_ASSIGN(BoundCall bound, bind_call(*program->state, inputs, input_count, vars, var_count));
+    OST_TRY_ASSIGN(BoundCall bound,
+                   bind_call(*program->state, inputs, input_count, vars, var_count));
     std::vector<std::vector<uint8_t>> copies;
     runtime::LockstepCall call;
     OST_TRY_ASSIGN(call.inputs, input_bytes(bound, copies));
     call.vars = std::move(bound.vars);
     runtime::InstanceOptions options;
     options.trust_images = true;  // see ost_instance_create
-    OST_TRY_ASSIGN(const auto result,
-                   runtime::lockstep(program_of(program->state), devices, *context->state->compiler, call, options));
+    OST_TRY_ASSIGN(const auto result, runtime::lockstep(program_of(program->state), devices,
+                                                        *context->state->compiler, call, options));
     return write_struct(out_difference, to_difference(p, result), "out_difference");
   });
 }

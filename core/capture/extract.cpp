@@ -2,8 +2,8 @@
 
 namespace ost::capture {
 
-Result<ir::Graph> extract(const ir::Graph& graph, std::span<const ir::NodeId> roots, std::vector<uint32_t>& inputs,
-                          std::vector<ir::NodeId>& map) {
+Result<ir::Graph> extract(const ir::Graph& graph, std::span<const ir::NodeId> roots,
+                          std::vector<uint32_t>& inputs, std::vector<ir::NodeId>& map) {
   const size_t count = graph.nodes().size();
   std::vector<bool> needed(count, false);
   for (ir::NodeId r : roots) needed[r] = true;

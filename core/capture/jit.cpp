@@ -25,8 +25,10 @@ void Jit::reset() {
   sets_.clear();
 }
 
-Result<std::vector<TensorPtr>> Jit::call(std::span<const TensorPtr> inputs, std::span<const JitVar> vars) {
-  if (session_.capturing()) return function_(inputs);  // a jit inside a captured function becomes a part of it
+Result<std::vector<TensorPtr>> Jit::call(std::span<const TensorPtr> inputs,
+                                         std::span<const JitVar> vars) {
+  if (session_.capturing())
+    return function_(inputs);  // a jit inside a captured function becomes a part of it
   OST_TRY(bind_vars(vars));
   OST_TRY(prepare_inputs(inputs));
   if (instance_) return replay(inputs, vars);
@@ -48,7 +50,8 @@ Result<> Jit::bind_vars(std::span<const JitVar> vars) {
   for (size_t i = 0; i < vars.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (vars[k].var.name == vars[i].var.name) {
-        return fail(OST_JIT_ERROR, "variable '{}' is given twice, with values {} and {}", vars[i].var.name, vars[k].value, vars[i].value);
+        return fail(OST_JIT_ERROR, "variable '{}' is given twice, with values {} and {}",
+                    vars[i].var.name, vars[k].value, vars[i].value);
       }
     }
     OST_TRY(session_.bind(vars[i].var, vars[i].value));
@@ -56,7 +59,8 @@ Result<> Jit::bind_vars(std::span<const JitVar> vars) {
   return {};
 }
 
-// Lazy inputs are realized first; each then has storage of its own or shares what the caller shared.
+// Lazy inputs are realized first; each then has storage of its own or shares what the caller
+// shared.
 Result<> Jit::prepare_inputs(std::span<const TensorPtr> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) return fail(OST_JIT_ERROR, "input {} is null", i);
@@ -95,7 +99,8 @@ bool overlap(const runtime::BufferRef& a, const runtime::BufferRef& b) {
 
 Result<> Jit::capture(std::span<const TensorPtr> inputs, std::span<const JitVar> vars) {
   const std::vector<TensorPtr> pending = session_.live_lazy();
-  OST_TRY(session_.realize(pending));  // what the function closes over has storage, as the contract wants
+  OST_TRY(session_.realize(
+      pending));  // what the function closes over has storage, as the contract wants
   session_.start_graph();
   signature_.clear();
   signature_vars_.clear();
@@ -115,10 +120,12 @@ Result<> Jit::capture(std::span<const TensorPtr> inputs, std::span<const JitVar>
 Result<> Jit::trace(std::span<const TensorPtr> inputs) {
   std::vector<TensorPtr> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    // A stand-in, so that arguments are told apart by position even if a closure holds the same tensor.
+    // A stand-in, so that arguments are told apart by position even if a closure holds the same
+    // tensor.
     TensorPtr stand_in = session_.make(inputs[i]->dtype(), inputs[i]->shape(), inputs[i]->device());
     stand_in->is_traced_ = true;
-    OST_TRY_ASSIGN(stand_in->node_, session_.input_for(stand_in, ir::InputKind::argument, fmt::format("arg{}", i)));
+    OST_TRY_ASSIGN(stand_in->node_,
+                   session_.input_for(stand_in, ir::InputKind::argument, fmt::format("arg{}", i)));
     arguments.push_back(std::move(stand_in));
   }
   OST_TRY_ASSIGN(auto outputs, function_(arguments));
@@ -143,11 +150,13 @@ Result<> Jit::compile(std::span<const ir::NodeId> returned, std::vector<TensorPt
   for (const TensorPtr& t : kept) roots.push_back(t->node_);
   for (size_t i = 0; i < roots.size(); ++i) graph.add_output(fmt::format("out{}", i), roots[i]);
   size_t effects = 0;
-  for (const auto& [id, node] : session_.capture_->version) graph.add_output(fmt::format("assigned{}", effects++), node);
+  for (const auto& [id, node] : session_.capture_->version)
+    graph.add_output(fmt::format("assigned{}", effects++), node);
   ++session_.stats_.schedules;
   OST_TRY_ASSIGN(Program program, schedule(graph, session_.options()));
   program.outputs.resize(roots.size());  // effects need no output of their own
-  if (program.steps.empty()) return fail(OST_JIT_ERROR, "the captured function computes nothing: no kernel was recorded");
+  if (program.steps.empty())
+    return fail(OST_JIT_ERROR, "the captured function computes nothing: no kernel was recorded");
 
   runtime::InstanceOptions options;
   states_.clear();
@@ -157,33 +166,44 @@ Result<> Jit::compile(std::span<const ir::NodeId> returned, std::vector<TensorPt
     options.states.push_back(states_.back()->storage());
   }
   state_written_ = written_states(program);
-  std::vector<runtime::DevicePtr> devices(session_.devices_.begin(),
-                                          session_.devices_.begin() + std::min<size_t>(session_.devices_.size(), program.device_count));
-  OST_TRY_ASSIGN(instance_, runtime::Instance::create(std::make_shared<const Program>(std::move(program)), std::move(devices),
-                                                      session_.compiler(), options));
+  std::vector<runtime::DevicePtr> devices(
+      session_.devices_.begin(),
+      session_.devices_.begin() + std::min<size_t>(session_.devices_.size(), program.device_count));
+  OST_TRY_ASSIGN(instance_,
+                 runtime::Instance::create(std::make_shared<const Program>(std::move(program)),
+                                           std::move(devices), session_.compiler(), options));
   kept_ = std::move(kept);
   return {};
 }
 
-Result<> Jit::check_signature(std::span<const TensorPtr> inputs, std::span<const JitVar> vars) const {
+Result<> Jit::check_signature(std::span<const TensorPtr> inputs,
+                              std::span<const JitVar> vars) const {
   if (inputs.size() != signature_.size()) {
-    return fail(OST_JIT_ERROR, "{} inputs were given, the capture has {}; call reset() to capture again", inputs.size(), signature_.size());
+    return fail(OST_JIT_ERROR,
+                "{} inputs were given, the capture has {}; call reset() to capture again",
+                inputs.size(), signature_.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const SignatureInput& want = signature_[i];
     const Tensor& got = *inputs[i];
-    if (got.dtype() == want.dtype && got.shape() == want.shape && got.device() == want.device) continue;
-    return fail(OST_JIT_ERROR, "input {} is {}{} on {}, the capture has {}{} on {}; call reset() to capture again", i, name_of(got.dtype()),
-                to_string(got.shape()), session_.device_at(got.device())->id(), name_of(want.dtype), to_string(want.shape),
+    if (got.dtype() == want.dtype && got.shape() == want.shape && got.device() == want.device)
+      continue;
+    return fail(OST_JIT_ERROR,
+                "input {} is {}{} on {}, the capture has {}{} on {}; call reset() to capture again",
+                i, name_of(got.dtype()), to_string(got.shape()),
+                session_.device_at(got.device())->id(), name_of(want.dtype), to_string(want.shape),
                 session_.device_at(want.device)->id());
   }
   if (vars.size() != signature_vars_.size()) {
-    return fail(OST_JIT_ERROR, "{} variables were given, the capture has {}", vars.size(), signature_vars_.size());
+    return fail(OST_JIT_ERROR, "{} variables were given, the capture has {}", vars.size(),
+                signature_vars_.size());
   }
   for (size_t i = 0; i < vars.size(); ++i) {
     if (vars[i].var != signature_vars_[i]) {
-      return fail(OST_JIT_ERROR, "variable {} is '{}' in [{}, {}], the capture has '{}' in [{}, {}]", i, vars[i].var.name, vars[i].var.min,
-                  vars[i].var.max, signature_vars_[i].name, signature_vars_[i].min, signature_vars_[i].max);
+      return fail(OST_JIT_ERROR,
+                  "variable {} is '{}' in [{}, {}], the capture has '{}' in [{}, {}]", i,
+                  vars[i].var.name, vars[i].var.min, vars[i].var.max, signature_vars_[i].name,
+                  signature_vars_[i].min, signature_vars_[i].max);
     }
   }
   return {};
@@ -194,14 +214,22 @@ Result<> Jit::check_aliasing(std::span<const TensorPtr> inputs) const {
   const Program& p = instance_->program();
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
-      if ((p.inputs[i].written || p.inputs[k].written) && overlap(inputs[i]->storage(), inputs[k]->storage())) {
-        return fail(OST_JIT_ERROR, "inputs {} and {} share memory, and the program writes input {}; give it a copy", k, i, p.inputs[i].written ? i : k);
+      if ((p.inputs[i].written || p.inputs[k].written) &&
+          overlap(inputs[i]->storage(), inputs[k]->storage())) {
+        return fail(
+            OST_JIT_ERROR,
+            "inputs {} and {} share memory, and the program writes input {}; give it a copy", k, i,
+            p.inputs[i].written ? i : k);
       }
     }
     for (size_t s = 0; s < states_.size(); ++s) {
-      if ((p.inputs[i].written || state_written_[s]) && overlap(inputs[i]->storage(), states_[s]->storage())) {
-        return fail(OST_JIT_ERROR, "input {} shares memory with tensor {}, which the function closes over, and the program writes {}; give it a copy", i,
-                    states_[s]->id(), state_written_[s] ? "the closed-over tensor" : "the input");
+      if ((p.inputs[i].written || state_written_[s]) &&
+          overlap(inputs[i]->storage(), states_[s]->storage())) {
+        return fail(OST_JIT_ERROR,
+                    "input {} shares memory with tensor {}, which the function closes over, and "
+                    "the program writes {}; give it a copy",
+                    i, states_[s]->id(),
+                    state_written_[s] ? "the closed-over tensor" : "the input");
       }
     }
   }
@@ -221,18 +249,22 @@ Result<Jit::OutputSet> Jit::allocate(std::span<const int64_t> vars, bool at_maxi
     }
     uint64_t bytes = 0;
     if (at_maximum) {
-      bytes = static_cast<uint64_t>(std::max<int64_t>(numel(p.outputs[o].shape).upper(), 0)) * size_of(p.outputs[o].dtype);
+      bytes = static_cast<uint64_t>(std::max<int64_t>(numel(p.outputs[o].shape).upper(), 0)) *
+              size_of(p.outputs[o].dtype);
     } else {
       OST_TRY_ASSIGN(bytes, instance_->output_bytes(o, vars));
     }
-    OST_TRY_ASSIGN(auto buffer, runtime::Buffer::allocate(session_.device_at(p.outputs[o].device), bytes));
+    OST_TRY_ASSIGN(auto buffer,
+                   runtime::Buffer::allocate(session_.device_at(p.outputs[o].device), bytes));
     set.storage[o] = {std::move(buffer), 0, bytes};
   }
   return set;
 }
 
-// Two sets are enough to feed any output back as an input: the call writes the set that no input lies in.
-Result<Jit::OutputSet*> Jit::outputs_for(std::span<const TensorPtr> inputs, std::span<const int64_t> vars) {
+// Two sets are enough to feed any output back as an input: the call writes the set that no input
+// lies in.
+Result<Jit::OutputSet*> Jit::outputs_for(std::span<const TensorPtr> inputs,
+                                         std::span<const int64_t> vars) {
   if (options_.outputs == OutputMode::fresh) {
     OST_TRY_ASSIGN(auto set, allocate(vars, false));
     sets_.clear();
@@ -241,7 +273,8 @@ Result<Jit::OutputSet*> Jit::outputs_for(std::span<const TensorPtr> inputs, std:
   }
   for (const auto& set : sets_) {
     const bool in_use = std::any_of(inputs.begin(), inputs.end(), [&](const TensorPtr& t) {
-      return std::any_of(set->storage.begin(), set->storage.end(), [&](const auto& s) { return overlap(s, t->storage()); });
+      return std::any_of(set->storage.begin(), set->storage.end(),
+                         [&](const auto& s) { return overlap(s, t->storage()); });
     });
     if (!in_use) return set.get();
   }
@@ -250,7 +283,8 @@ Result<Jit::OutputSet*> Jit::outputs_for(std::span<const TensorPtr> inputs, std:
   return sets_.back().get();
 }
 
-Result<std::vector<TensorPtr>> Jit::replay(std::span<const TensorPtr> inputs, std::span<const JitVar> vars) {
+Result<std::vector<TensorPtr>> Jit::replay(std::span<const TensorPtr> inputs,
+                                           std::span<const JitVar> vars) {
   OST_TRY(check_signature(inputs, vars));
   OST_TRY(check_aliasing(inputs));
   const Program& p = instance_->program();
@@ -259,13 +293,16 @@ Result<std::vector<TensorPtr>> Jit::replay(std::span<const TensorPtr> inputs, st
   std::vector<int64_t> values;
   for (const Var& v : p.vars) {
     auto it = session_.bindings().find(v.name);
-    if (it == session_.bindings().end()) return fail(OST_JIT_ERROR, "variable '{}' is not bound to a value", v.name);
+    if (it == session_.bindings().end())
+      return fail(OST_JIT_ERROR, "variable '{}' is not bound to a value", v.name);
     values.push_back(it->second);
   }
   OST_TRY_ASSIGN(OutputSet * set, outputs_for(inputs, values));
   std::vector<runtime::BufferRef> out = set->storage;
   for (size_t k = 0; k < kept_.size(); ++k) {  // tensors that outlived the capture keep one storage
-    if (kept_[k]->is_realized() && instance_->output_is_written(static_cast<uint32_t>(returned_ + k))) out[returned_ + k] = kept_[k]->storage();
+    if (kept_[k]->is_realized() &&
+        instance_->output_is_written(static_cast<uint32_t>(returned_ + k)))
+      out[returned_ + k] = kept_[k]->storage();
   }
   ++set->generation->current;
   OST_TRY(instance_->run(in, out, values));

@@ -1,5 +1,5 @@
-// Capture and replay of a function of tensors (design §6): call 1 runs eagerly, call 2 captures one program of all that
-// the function computes, later calls run that program and never the function.
+// Capture and replay of a function of tensors (design §6): call 1 runs eagerly, call 2 captures one
+// program of all that the function computes, later calls run that program and never the function.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@ namespace ost::capture {
 using JitFunction = std::function<Result<std::vector<TensorPtr>>(std::span<const TensorPtr>)>;
 
 enum class OutputMode : uint8_t {
-  reuse,  // storage belongs to the program; a tensor of an earlier call is stale once it is overwritten, reading it fails
+  reuse,  // storage belongs to the program; a tensor of an earlier call is stale once it is
+          // overwritten, reading it fails
   fresh,  // new storage for each call
 };
 
@@ -34,8 +35,10 @@ class Jit {
   Jit(Session& session, JitFunction function, JitOptions options = {});
   ~Jit();
 
-  // Errors of the contract are OST_JIT_ERROR and name what differs; none leaves a half-captured state.
-  Result<std::vector<TensorPtr>> call(std::span<const TensorPtr> inputs, std::span<const JitVar> vars = {});
+  // Errors of the contract are OST_JIT_ERROR and name what differs; none leaves a half-captured
+  // state.
+  Result<std::vector<TensorPtr>> call(std::span<const TensorPtr> inputs,
+                                      std::span<const JitVar> vars = {});
   bool captured() const { return instance_ != nullptr; }
   void reset();
   uint64_t calls() const { return calls_; }
@@ -61,7 +64,8 @@ class Jit {
   Result<> capture(std::span<const TensorPtr> inputs, std::span<const JitVar> vars);
   Result<> trace(std::span<const TensorPtr> inputs);
   Result<> compile(std::span<const ir::NodeId> returned, std::vector<TensorPtr> kept);
-  Result<std::vector<TensorPtr>> replay(std::span<const TensorPtr> inputs, std::span<const JitVar> vars);
+  Result<std::vector<TensorPtr>> replay(std::span<const TensorPtr> inputs,
+                                        std::span<const JitVar> vars);
   Result<> check_signature(std::span<const TensorPtr> inputs, std::span<const JitVar> vars) const;
   Result<> check_aliasing(std::span<const TensorPtr> inputs) const;
   Result<OutputSet*> outputs_for(std::span<const TensorPtr> inputs, std::span<const int64_t> vars);
@@ -74,10 +78,10 @@ class Jit {
   std::vector<SignatureInput> signature_;
   std::vector<Var> signature_vars_;
   std::unique_ptr<runtime::Instance> instance_;
-  std::vector<TensorPtr> states_;          // closed-over tensors, by program state
+  std::vector<TensorPtr> states_;  // closed-over tensors, by program state
   std::vector<bool> state_written_;
-  size_t returned_ = 0;                    // outputs of the function; the rest are tensors that outlived the capture
-  std::vector<TensorPtr> kept_;            // those, by output - returned_
+  size_t returned_ = 0;  // outputs of the function; the rest are tensors that outlived the capture
+  std::vector<TensorPtr> kept_;  // those, by output - returned_
   std::vector<std::unique_ptr<OutputSet>> sets_;
 };
 

@@ -12,15 +12,21 @@ constexpr size_t kCompactAbove = 4096;  // nodes
 }  // namespace
 
 Result<> Tensor::check_fresh() const {
-  if (is_dead_) return fail(OST_JIT_ERROR, "tensor {} was made while a function was captured, and the capture failed; it has no value", id_);
+  if (is_dead_)
+    return fail(
+        OST_JIT_ERROR,
+        "tensor {} was made while a function was captured, and the capture failed; it has no value",
+        id_);
   if (!generation_ || generation_->current == born_) return {};
   return fail(OST_JIT_ERROR,
-              "tensor {} is an output of a captured program whose storage a later call has overwritten; copy it before the "
+              "tensor {} is an output of a captured program whose storage a later call has "
+              "overwritten; copy it before the "
               "next call, or create the jit with fresh outputs",
               id_);
 }
 
-Session::Session(std::shared_ptr<runtime::DeviceRegistry> registry, std::shared_ptr<runtime::Compiler> compiler, ScheduleOptions options)
+Session::Session(std::shared_ptr<runtime::DeviceRegistry> registry,
+                 std::shared_ptr<runtime::Compiler> compiler, ScheduleOptions options)
     : registry_(std::move(registry)), compiler_(std::move(compiler)), options_(options) {}
 
 Session::~Session() = default;
@@ -37,14 +43,18 @@ Result<uint32_t> Session::device(std::string_view id) {
 Result<Sym> Session::bind(const Var& var, int64_t value) {
   if (var.name.empty()) return fail(OST_JIT_ERROR, "a variable has no name");
   if (var.min < 0 || var.min > var.max) {
-    return fail(OST_JIT_ERROR, "variable '{}': bounds [{}, {}] are malformed; wanted 0 <= min <= max", var.name, var.min, var.max);
+    return fail(OST_JIT_ERROR,
+                "variable '{}': bounds [{}, {}] are malformed; wanted 0 <= min <= max", var.name,
+                var.min, var.max);
   }
   if (value < var.min || value > var.max) {
-    return fail(OST_JIT_ERROR, "variable '{}': value {} is outside its bounds [{}, {}]", var.name, value, var.min, var.max);
+    return fail(OST_JIT_ERROR, "variable '{}': value {} is outside its bounds [{}, {}]", var.name,
+                value, var.min, var.max);
   }
   auto [it, added] = vars_.emplace(var.name, var);
   if (!added && it->second != var) {
-    return fail(OST_JIT_ERROR, "variable '{}' was declared with bounds [{}, {}], now with [{}, {}]", var.name, it->second.min, it->second.max, var.min, var.max);
+    return fail(OST_JIT_ERROR, "variable '{}' was declared with bounds [{}, {}], now with [{}, {}]",
+                var.name, it->second.min, it->second.max, var.min, var.max);
   }
   bindings_[var.name] = value;
   return Sym::var(var);
@@ -80,11 +90,13 @@ Result<uint64_t> Session::bytes_of(const Tensor& tensor) const {
   return static_cast<uint64_t>(count) * size_of(tensor.dtype());
 }
 
-Result<TensorPtr> Session::from_data(DType dtype, Shape shape, uint32_t device, std::span<const uint8_t> data) {
+Result<TensorPtr> Session::from_data(DType dtype, Shape shape, uint32_t device,
+                                     std::span<const uint8_t> data) {
   TensorPtr t = make(dtype, std::move(shape), device);
   OST_TRY_ASSIGN(const uint64_t bytes, bytes_of(*t));
   if (bytes != data.size()) {
-    return fail(OST_INVALID_ARGUMENT, "{}{} needs {} bytes, found {}", name_of(dtype), to_string(t->shape()), bytes, data.size());
+    return fail(OST_INVALID_ARGUMENT, "{}{} needs {} bytes, found {}", name_of(dtype),
+                to_string(t->shape()), bytes, data.size());
   }
   OST_TRY_ASSIGN(auto buffer, runtime::Buffer::allocate(devices_[device], bytes));
   if (bytes > 0) OST_TRY(buffer->write(0, data));
@@ -92,18 +104,23 @@ Result<TensorPtr> Session::from_data(DType dtype, Shape shape, uint32_t device, 
   return t;
 }
 
-Result<TensorPtr> Session::from_storage(DType dtype, Shape shape, uint32_t device, runtime::BufferRef storage) {
+Result<TensorPtr> Session::from_storage(DType dtype, Shape shape, uint32_t device,
+                                        runtime::BufferRef storage) {
   TensorPtr t = make(dtype, std::move(shape), device);
   OST_TRY_ASSIGN(const uint64_t bytes, bytes_of(*t));
-  if (!storage.buffer || storage.bytes < bytes || storage.offset + storage.bytes > storage.buffer->bytes()) {
-    return fail(OST_INVALID_ARGUMENT, "{}{} needs {} bytes, the storage has {}", name_of(dtype), to_string(t->shape()), bytes, storage.bytes);
+  if (!storage.buffer || storage.bytes < bytes ||
+      storage.offset + storage.bytes > storage.buffer->bytes()) {
+    return fail(OST_INVALID_ARGUMENT, "{}{} needs {} bytes, the storage has {}", name_of(dtype),
+                to_string(t->shape()), bytes, storage.bytes);
   }
   t->storage_ = std::move(storage);
   return t;
 }
 
-Result<ir::NodeId> Session::input_for(const TensorPtr& tensor, ir::InputKind kind, std::string name) {
-  ir::Input input{std::move(name), kind, tensor->dtype(), tensor->shape(), tensor->device(), nullptr};
+Result<ir::NodeId> Session::input_for(const TensorPtr& tensor, ir::InputKind kind,
+                                      std::string name) {
+  ir::Input input{std::move(name),  kind,   tensor->dtype(), tensor->shape(),
+                  tensor->device(), nullptr};
   OST_TRY_ASSIGN(const ir::NodeId node, graph_.add_input(std::move(input)));
   bound_.push_back(tensor);
   input_of_.emplace(tensor->id(), node);
@@ -113,16 +130,20 @@ Result<ir::NodeId> Session::input_for(const TensorPtr& tensor, ir::InputKind kin
 Result<ir::NodeId> Session::node_of(const TensorPtr& tensor) {
   OST_TRY(tensor->check_fresh());
   if (capture_) {
-    if (auto it = capture_->version.find(tensor->id()); it != capture_->version.end()) return it->second;
+    if (auto it = capture_->version.find(tensor->id()); it != capture_->version.end())
+      return it->second;
   }
   if (auto it = input_of_.find(tensor->id()); it != input_of_.end()) return it->second;
   if (!tensor->is_realized()) return tensor->node_;
-  if (!capture_) return input_for(tensor, ir::InputKind::argument, fmt::format("t{}", tensor->id()));
+  if (!capture_)
+    return input_for(tensor, ir::InputKind::argument, fmt::format("t{}", tensor->id()));
   capture_->closed_over.push_back(tensor);
-  return input_for(tensor, ir::InputKind::state, fmt::format("state{}", capture_->closed_over.size() - 1));
+  return input_for(tensor, ir::InputKind::state,
+                   fmt::format("state{}", capture_->closed_over.size() - 1));
 }
 
-Result<TensorPtr> Session::apply(std::span<const TensorPtr> inputs, const Build& build, uint32_t device) {
+Result<TensorPtr> Session::apply(std::span<const TensorPtr> inputs, const Build& build,
+                                 uint32_t device) {
   std::vector<ir::NodeId> nodes;
   for (const TensorPtr& t : inputs) {
     OST_TRY_ASSIGN(nodes.emplace_back(), node_of(t));
@@ -131,7 +152,9 @@ Result<TensorPtr> Session::apply(std::span<const TensorPtr> inputs, const Build&
   OST_TRY_ASSIGN(const ir::NodeId node, build(graph_, nodes));
   stats_.graph_nodes += graph_.nodes().size() - before;
   const ir::Op op = graph_.node(node).op;
-  const uint32_t home = op == ir::Op::copy ? static_cast<uint32_t>(graph_.node(node).bits) : inputs.empty() ? device : inputs[0]->device();
+  const uint32_t home = op == ir::Op::copy ? static_cast<uint32_t>(graph_.node(node).bits)
+                        : inputs.empty()   ? device
+                                           : inputs[0]->device();
   return make_lazy(node, home);
 }
 
@@ -150,9 +173,11 @@ Result<> Session::realize(std::span<const TensorPtr> tensors) {
   std::vector<TensorPtr> lazy;
   for (const TensorPtr& t : tensors) {
     OST_TRY(t->check_fresh());
-    if (!t->is_realized() && !t->is_traced_ && std::find(lazy.begin(), lazy.end(), t) == lazy.end()) lazy.push_back(t);
+    if (!t->is_realized() && !t->is_traced_ && std::find(lazy.begin(), lazy.end(), t) == lazy.end())
+      lazy.push_back(t);
   }
-  if (lazy.empty() || capture_) return {};  // a captured program stores every tensor that is alive at its end
+  if (lazy.empty() || capture_)
+    return {};  // a captured program stores every tensor that is alive at its end
   return run_eagerly(lazy, {});
 }
 
@@ -165,14 +190,18 @@ Result<std::shared_ptr<runtime::Instance>> Session::instance_for(ir::Graph graph
   }
   ++stats_.schedules;
   OST_TRY_ASSIGN(Program program, schedule(graph, options_));
-  std::vector<runtime::DevicePtr> devices(devices_.begin(), devices_.begin() + std::min<size_t>(devices_.size(), program.device_count));
-  OST_TRY_ASSIGN(auto instance, runtime::Instance::create(std::make_shared<const Program>(std::move(program)), std::move(devices), *compiler_));
+  std::vector<runtime::DevicePtr> devices(
+      devices_.begin(), devices_.begin() + std::min<size_t>(devices_.size(), program.device_count));
+  OST_TRY_ASSIGN(auto instance,
+                 runtime::Instance::create(std::make_shared<const Program>(std::move(program)),
+                                           std::move(devices), *compiler_));
   instances_.emplace_front(std::move(key), std::shared_ptr<runtime::Instance>(std::move(instance)));
   if (instances_.size() > kCachedInstances) instances_.pop_back();
   return instances_.front().second;
 }
 
-Result<> Session::run_eagerly(std::span<const TensorPtr> lazy, std::span<const ir::NodeId> effects) {
+Result<> Session::run_eagerly(std::span<const TensorPtr> lazy,
+                              std::span<const ir::NodeId> effects) {
   std::vector<ir::NodeId> roots;
   for (const TensorPtr& t : lazy) roots.push_back(t->node_);
   roots.insert(roots.end(), effects.begin(), effects.end());
@@ -188,7 +217,8 @@ Result<> Session::run_eagerly(std::span<const TensorPtr> lazy, std::span<const i
   std::vector<int64_t> vars;
   for (const Var& v : program.vars) {
     auto it = bindings_.find(v.name);
-    if (it == bindings_.end()) return fail(OST_JIT_ERROR, "variable '{}' is not bound to a value", v.name);
+    if (it == bindings_.end())
+      return fail(OST_JIT_ERROR, "variable '{}' is not bound to a value", v.name);
     vars.push_back(it->second);
   }
   for (uint32_t o = 0; o < out.size(); ++o) {
@@ -199,7 +229,8 @@ Result<> Session::run_eagerly(std::span<const TensorPtr> lazy, std::span<const i
       continue;
     }
     OST_TRY_ASSIGN(const uint64_t bytes, instance->output_bytes(o, vars));
-    OST_TRY_ASSIGN(auto buffer, runtime::Buffer::allocate(devices_[program.outputs[o].device], bytes));
+    OST_TRY_ASSIGN(auto buffer,
+                   runtime::Buffer::allocate(devices_[program.outputs[o].device], bytes));
     out[o] = {std::move(buffer), 0, bytes};
   }
   OST_TRY(instance->run(in, out, vars));
@@ -251,7 +282,10 @@ bool Session::depends_on_input(ir::NodeId node, ir::NodeId input) const {
 Result<> Session::assign(const TensorPtr& target, const TensorPtr& value, std::vector<Sym> starts) {
   if (!target->is_realized() && !target->is_traced_) OST_TRY(realize(std::span(&target, 1)));
   if (!target->is_realized() && !target->is_traced_) {
-    return fail(OST_JIT_ERROR, "assign: tensor {} was made inside the captured function and has no storage of its own", target->id());
+    return fail(
+        OST_JIT_ERROR,
+        "assign: tensor {} was made inside the captured function and has no storage of its own",
+        target->id());
   }
   OST_TRY_ASSIGN(const ir::NodeId old, node_of(target));
   OST_TRY_ASSIGN(const ir::NodeId with, node_of(value));
@@ -265,7 +299,8 @@ Result<> Session::assign(const TensorPtr& target, const TensorPtr& value, std::v
   return {};
 }
 
-// Lazy tensors that read the old contents are computed in the same run: the scheduler puts them before the write.
+// Lazy tensors that read the old contents are computed in the same run: the scheduler puts them
+// before the write.
 Result<> Session::assign_eagerly(const TensorPtr& target, ir::NodeId node) {
   const ir::NodeId input = input_of_.at(target->id());
   std::vector<TensorPtr> readers;
@@ -279,13 +314,19 @@ Result<> Session::assign_eagerly(const TensorPtr& target, ir::NodeId node) {
 
 Result<> Session::read(const TensorPtr& tensor, std::span<uint8_t> out) {
   OST_TRY(tensor->check_fresh());
-  const bool traced = tensor->is_traced_ || !tensor->is_realized() || (capture_ && capture_->version.contains(tensor->id()));
+  const bool traced = tensor->is_traced_ || !tensor->is_realized() ||
+                      (capture_ && capture_->version.contains(tensor->id()));
   if (capture_ && traced) {
-    return fail(OST_JIT_ERROR, "tensor {} has no value while its function is captured; return it from the function and read it afterwards", tensor->id());
+    return fail(OST_JIT_ERROR,
+                "tensor {} has no value while its function is captured; return it from the "
+                "function and read it afterwards",
+                tensor->id());
   }
   OST_TRY(realize(std::span(&tensor, 1)));
   OST_TRY_ASSIGN(const uint64_t bytes, bytes_of(*tensor));
-  if (out.size() != bytes) return fail(OST_INVALID_ARGUMENT, "tensor {} has {} bytes, the destination {}", tensor->id(), bytes, out.size());
+  if (out.size() != bytes)
+    return fail(OST_INVALID_ARGUMENT, "tensor {} has {} bytes, the destination {}", tensor->id(),
+                bytes, out.size());
   if (bytes == 0) return {};
   return tensor->storage_.buffer->read(tensor->storage_.offset, out);
 }

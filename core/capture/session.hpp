@@ -1,8 +1,9 @@
 // A session: the lazy graph of an eager program, and the devices that its tensors live on.
 //
-// Operations append nodes; `realize` schedules what the wanted tensors need and runs it. While a function is captured,
-// nothing runs: realize only marks tensors, and one program is made of everything at the end (core/capture/jit.hpp).
-// Threads: one at a time (the C ABI holds a lock); a callback of a jit is on the thread that called it.
+// Operations append nodes; `realize` schedules what the wanted tensors need and runs it. While a
+// function is captured, nothing runs: realize only marks tensors, and one program is made of
+// everything at the end (core/capture/jit.hpp). Threads: one at a time (the C ABI holds a lock); a
+// callback of a jit is on the thread that called it.
 #pragma once
 
 #include <functional>
@@ -32,7 +33,8 @@ struct SessionStats {
 
 class Session {
  public:
-  Session(std::shared_ptr<runtime::DeviceRegistry> registry, std::shared_ptr<runtime::Compiler> compiler, ScheduleOptions options = {});
+  Session(std::shared_ptr<runtime::DeviceRegistry> registry,
+          std::shared_ptr<runtime::Compiler> compiler, ScheduleOptions options = {});
   ~Session();
 
   // Index of a device, opened on first use: "cpu:0", "auto".
@@ -41,20 +43,25 @@ class Session {
   runtime::Compiler& compiler() { return *compiler_; }
   const ScheduleOptions& options() const { return options_; }
 
-  // Declares a variable, or changes its value; shapes may then use Sym::var of it. One name has one pair of bounds.
+  // Declares a variable, or changes its value; shapes may then use Sym::var of it. One name has one
+  // pair of bounds.
   Result<Sym> bind(const Var& var, int64_t value);
   const Bindings& bindings() const { return bindings_; }
 
   // Copies row-major host data; the shape's variables must be bound.
-  Result<TensorPtr> from_data(DType dtype, Shape shape, uint32_t device, std::span<const uint8_t> data);
+  Result<TensorPtr> from_data(DType dtype, Shape shape, uint32_t device,
+                              std::span<const uint8_t> data);
   // Storage that exists already.
-  Result<TensorPtr> from_storage(DType dtype, Shape shape, uint32_t device, runtime::BufferRef storage);
+  Result<TensorPtr> from_storage(DType dtype, Shape shape, uint32_t device,
+                                 runtime::BufferRef storage);
 
   // Lazy. No inputs: `device` says where it lives.
-  Result<TensorPtr> apply(std::span<const TensorPtr> inputs, const Build& build, uint32_t device = 0);
+  Result<TensorPtr> apply(std::span<const TensorPtr> inputs, const Build& build,
+                          uint32_t device = 0);
 
-  // In-place: writes `value` into `target` from `starts` on (missing: the whole of it). Runs at once, together with all
-  // lazy tensors that read the old contents; while capturing it becomes a part of the program.
+  // In-place: writes `value` into `target` from `starts` on (missing: the whole of it). Runs at
+  // once, together with all lazy tensors that read the old contents; while capturing it becomes a
+  // part of the program.
   Result<> assign(const TensorPtr& target, const TensorPtr& value, std::vector<Sym> starts = {});
 
   Result<> realize(std::span<const TensorPtr> tensors);
@@ -70,9 +77,9 @@ class Session {
  private:
   friend class Jit;
   struct CaptureState {
-    uint64_t first_id = 0;                       // tensors from here on were made inside
-    std::vector<TensorPtr> closed_over;          // by state input, in order of first use
-    std::map<uint64_t, ir::NodeId> version;      // by tensor id: its newest assign
+    uint64_t first_id = 0;                   // tensors from here on were made inside
+    std::vector<TensorPtr> closed_over;      // by state input, in order of first use
+    std::map<uint64_t, ir::NodeId> version;  // by tensor id: its newest assign
   };
 
   TensorPtr make(DType dtype, Shape shape, uint32_t device);
@@ -97,16 +104,17 @@ class Session {
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::weak_ptr<Tensor>> tensors_;  // lazy ones, by id
   ir::Graph graph_;
-  std::vector<TensorPtr> bound_;                       // by graph input: the tensor whose storage it is
-  std::map<uint64_t, ir::NodeId> input_of_;            // tensor id -> input node
-  std::list<std::pair<std::string, std::shared_ptr<runtime::Instance>>> instances_;  // most recent first
+  std::vector<TensorPtr> bound_;             // by graph input: the tensor whose storage it is
+  std::map<uint64_t, ir::NodeId> input_of_;  // tensor id -> input node
+  std::list<std::pair<std::string, std::shared_ptr<runtime::Instance>>>
+      instances_;  // most recent first
   std::unique_ptr<CaptureState> capture_;
   SessionStats stats_;
 };
 
-// The nodes that `roots` need, as a graph of its own; inputs keep their order, unused ones are dropped. `inputs` gets
-// the old index of each new input, `map` the new id of each kept node.
-Result<ir::Graph> extract(const ir::Graph& graph, std::span<const ir::NodeId> roots, std::vector<uint32_t>& inputs,
-                          std::vector<ir::NodeId>& map);
+// The nodes that `roots` need, as a graph of its own; inputs keep their order, unused ones are
+// dropped. `inputs` gets the old index of each new input, `map` the new id of each kept node.
+Result<ir::Graph> extract(const ir::Graph& graph, std::span<const ir::NodeId> roots,
+                          std::vector<uint32_t>& inputs, std::vector<ir::NodeId>& map);
 
 }  // namespace ost::capture

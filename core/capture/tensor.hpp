@@ -1,4 +1,5 @@
-// A tensor as an eager program holds it: either storage on a device or a node of its session's lazy graph.
+// A tensor as an eager program holds it: either storage on a device or a node of its session's lazy
+// graph.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace ost::capture {
 
 class Session;
 
-// Outputs of a captured program whose storage is reused by later calls: a tensor of an older generation is stale.
+// Outputs of a captured program whose storage is reused by later calls: a tensor of an older
+// generation is stale.
 struct Generation {
   uint64_t current = 0;
 };
@@ -27,8 +29,8 @@ class Tensor {
   bool is_realized() const { return storage_.buffer != nullptr; }
   const runtime::BufferRef& storage() const { return storage_; }
 
-  // OST_JIT_ERROR if a later call of a captured program has overwritten the storage, or the tensor belongs to a capture
-  // that failed.
+  // OST_JIT_ERROR if a later call of a captured program has overwritten the storage, or the tensor
+  // belongs to a capture that failed.
   Result<> check_fresh() const;
 
  private:
@@ -38,12 +40,12 @@ class Tensor {
   DType dtype_ = DType::f32;
   Shape shape_;
   uint32_t device_ = 0;
-  ir::NodeId node_ = 0;           // in the session's graph; meaningful while not realized
+  ir::NodeId node_ = 0;  // in the session's graph; meaningful while not realized
   runtime::BufferRef storage_;
-  bool is_traced_ = false;        // stands for an argument of the function that is being captured
+  bool is_traced_ = false;  // stands for an argument of the function that is being captured
   bool is_dead_ = false;
   std::shared_ptr<const Generation> generation_;
-  uint64_t born_ = 0;             // generation_->current when the storage was written
+  uint64_t born_ = 0;  // generation_->current when the storage was written
 };
 
 using TensorPtr = std::shared_ptr<Tensor>;

@@ -1,5 +1,5 @@
-// The reference interpreter: runs a plan. It is the oracle for every backend, so it sets no floating-point state, uses no
-// fast math and checks each access.
+// The reference interpreter: runs a plan. It is the oracle for every backend, so it sets no
+// floating-point state, uses no fast math and checks each access.
 #include "core/kir/interpret.hpp"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace ost::kir {
 using namespace interp;
 
 struct Interpreter::State {
-  explicit State(std::unique_ptr<Plan> p) : plan(std::move(p)), extents(plan->kernel.insts.size()) {}
+  explicit State(std::unique_ptr<Plan> p)
+      : plan(std::move(p)), extents(plan->kernel.insts.size()) {}
 
   Result<> run(std::span<const ParamData> given, std::span<const int64_t> values);
 
@@ -52,15 +53,19 @@ namespace {
 bool any_of(size_t n, const bool* b) { return std::find(b, b + n, true) != b + n; }
 
 template <class T>
-T* as(std::byte* p) { return reinterpret_cast<T*>(p); }
+T* as(std::byte* p) {
+  return reinterpret_cast<T*>(p);
+}
 
 }  // namespace
 
 bool Interpreter::State::out_of_bounds(Value record, int64_t index, uint64_t count) {
   const Inst& inst = plan->kernel.insts[record];
   error = {OST_INTERNAL,
-           fmt::format("kir record {}: {} at index {} of param {}, which has {} elements; the bounds proof of the kernel is "
-                       "missing or wrong", record, info(plan->kernel.op(record)).name, index,
+           fmt::format("kir record {}: {} at index {} of param {}, which has {} elements; the "
+                       "bounds proof of the kernel is "
+                       "missing or wrong",
+                       record, info(plan->kernel.op(record)).name, index,
                        plan->kernel.insts[inst.src[0]].imm, count),
            0, 0, 0};
   return false;
@@ -74,14 +79,16 @@ bool Interpreter::State::for_blocks(Region& r, F&& f) {
   for (Import& in : r.imports) {
     if (in.stamp == in.from->stamp) continue;
     in.stamp = in.from->stamp;
-    in.spread(block, r.at[in.target], in.from->at[in.source] + in.from->lane * in.size, nullptr, nullptr);
+    in.spread(block, r.at[in.target], in.from->at[in.source] + in.from->lane * in.size, nullptr,
+              nullptr);
   }
   const bool whole = static_cast<uint64_t>(total) <= kBlock;
   for (int64_t first = 0; first < total; first += kBlock) {
     const auto n = static_cast<size_t>(std::min<int64_t>(total - first, kBlock));
     if (!whole || !r.fixed_done) {
       if (r.axis_slot != UINT32_MAX)
-        for (size_t i = 0; i < n; ++i) as<int64_t>(r.at[r.axis_slot])[i] = first + static_cast<int64_t>(i);
+        for (size_t i = 0; i < n; ++i)
+          as<int64_t>(r.at[r.axis_slot])[i] = first + static_cast<int64_t>(i);
       if (!run_steps(r, r.fixed, n)) return false;
       r.fixed_done = whole;
     }
@@ -126,7 +133,8 @@ bool Interpreter::State::run_attn(Region& r, const Step& step, size_t n) {
       attn.stamp = attn.owner->stamp;
       attn.row.begin();
       const bool ok = for_blocks(*step.inner, [&](size_t k) {
-        attn.row.feed_scores(k, as<const float>(step.inner->at[step.inner_in[0]]), as<const bool>(step.inner->at[step.inner_in[1]]));
+        attn.row.feed_scores(k, as<const float>(step.inner->at[step.inner_in[0]]),
+                             as<const bool>(step.inner->at[step.inner_in[1]]));
         return true;
       });
       if (!ok) return false;
@@ -149,13 +157,21 @@ bool Interpreter::State::run_steps(Region& r, std::span<const Step> steps, size_
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
     switch (s.kind) {
-      case Step::Kind::map: s.fn(n, r.at[s.out], r.at[s.in[0]], r.at[s.in[1]], r.at[s.in[2]]); break;
+      case Step::Kind::map:
+        s.fn(n, r.at[s.out], r.at[s.in[0]], r.at[s.in[1]], r.at[s.in[2]]);
+        break;
       case Step::Kind::skip:
         if (!any_of(n, as<const bool>(r.at[s.in[0]]))) i += s.skipped;
         break;
-      case Step::Kind::load: if (!run_load(r, s, n)) return false; break;
-      case Step::Kind::reduce: if (!run_reduce(r, s, n)) return false; break;
-      case Step::Kind::attn: if (!run_attn(r, s, n)) return false; break;
+      case Step::Kind::load:
+        if (!run_load(r, s, n)) return false;
+        break;
+      case Step::Kind::reduce:
+        if (!run_reduce(r, s, n)) return false;
+        break;
+      case Step::Kind::attn:
+        if (!run_attn(r, s, n)) return false;
+        break;
     }
   }
   return true;
@@ -167,7 +183,8 @@ bool Interpreter::State::store(const Statement& s, size_t n) {
     const Inst& inst = plan->kernel.insts[st.record];
     const Memory& m = memory[plan->kernel.insts[inst.src[0]].imm];
     const auto* index = as<const int64_t>(r.at[st.index]);
-    const size_t done = m.scatter(m, n, r.at[st.value], index, st.masked ? as<const bool>(r.at[st.mask]) : nullptr);
+    const size_t done =
+        m.scatter(m, n, r.at[st.value], index, st.masked ? as<const bool>(r.at[st.mask]) : nullptr);
     if (done != n) return out_of_bounds(st.record, index[done], m.count);
   }
   return true;
@@ -189,7 +206,8 @@ bool Interpreter::State::run_statement(const Statement& s) {
     if (extent(*r) == 0) return true;
   Region& root = *s.root;
   for (const auto& [slot, target] : root.vars) *as<int64_t>(root.at[target]) = vars[slot];
-  for (const Import& in : root.imports) std::memcpy(root.at[in.target], in.from->at[in.source], in.size);
+  for (const Import& in : root.imports)
+    std::memcpy(root.at[in.target], in.from->at[in.source], in.size);
   enter(root, 0);
   if (!run_steps(root, root.steps, 1)) return false;
   return root.child ? run_nest(*root.child, s) : store(s, 1);
@@ -214,12 +232,15 @@ bool Interpreter::State::run_items(std::span<const Item> items) {
 Result<> Interpreter::State::check_vars(std::span<const int64_t> values) const {
   const Kernel& k = plan->kernel;
   if (values.size() != k.var_count())
-    return fail(OST_INVALID_ARGUMENT, "the kernel has {} variables, {} values were given", k.var_count(), values.size());
+    return fail(OST_INVALID_ARGUMENT, "the kernel has {} variables, {} values were given",
+                k.var_count(), values.size());
   for (const Inst& inst : k.insts) {
     if (static_cast<Op>(inst.op) != Op::var) continue;
-    const auto lo = static_cast<int64_t>(k.insts[inst.src[0]].imm), hi = static_cast<int64_t>(k.insts[inst.src[1]].imm);
+    const auto lo = static_cast<int64_t>(k.insts[inst.src[0]].imm),
+               hi = static_cast<int64_t>(k.insts[inst.src[1]].imm);
     const int64_t v = values[inst.imm];
-    if (v < lo || v > hi) return fail(OST_INVALID_ARGUMENT, "variable {} is {}, wanted {} to {}", inst.imm, v, lo, hi);
+    if (v < lo || v > hi)
+      return fail(OST_INVALID_ARGUMENT, "variable {} is {}, wanted {} to {}", inst.imm, v, lo, hi);
   }
   return {};
 }
@@ -231,16 +252,19 @@ Result<> Interpreter::State::bind_param(Value v, std::span<const ParamData> give
   const ParamData& data = given[inst.imm];
   const uint32_t size = size_of(plan->kernel.dtype(v));
   if (count < 0 || static_cast<uint64_t>(count) > data.bytes / size)
-    return fail(OST_INVALID_ARGUMENT, "param {} has {} bytes, wanted {} elements of {} bytes", inst.imm, data.bytes, count, size);
+    return fail(OST_INVALID_ARGUMENT, "param {} has {} bytes, wanted {} elements of {} bytes",
+                inst.imm, data.bytes, count, size);
   memory[inst.imm] = make_memory(plan->kernel.dtype(v), data.data, static_cast<uint64_t>(count));
   return {};
 }
 
-Result<> Interpreter::State::bind(std::span<const ParamData> given, std::span<const int64_t> values) {
+Result<> Interpreter::State::bind(std::span<const ParamData> given,
+                                  std::span<const int64_t> values) {
   const Kernel& k = plan->kernel;
   OST_TRY(check_vars(values));
   if (given.size() != k.param_count())
-    return fail(OST_INVALID_ARGUMENT, "the kernel has {} params, {} were given", k.param_count(), given.size());
+    return fail(OST_INVALID_ARGUMENT, "the kernel has {} params, {} were given", k.param_count(),
+                given.size());
   vars.assign(values.begin(), values.end());
   memory.assign(given.size(), Memory{});
   for (Region& r : plan->regions) {
@@ -254,13 +278,15 @@ Result<> Interpreter::State::bind(std::span<const ParamData> given, std::span<co
   for (Value v = 0; v < k.insts.size(); ++v) {
     if (k.op(v) == Op::axis) extents[v] = *as<int64_t>(pre.at[pre.slot_of.at(k.insts[v].src[0])]);
     if (k.op(v) == Op::axis && extents[v] < 0)
-      return fail(OST_INVALID_ARGUMENT, "axis {} has extent {}, wanted at least 0", k.insts[v].imm, extents[v]);
+      return fail(OST_INVALID_ARGUMENT, "axis {} has extent {}, wanted at least 0", k.insts[v].imm,
+                  extents[v]);
     if (k.op(v) == Op::param) OST_TRY(bind_param(v, given));
   }
   return {};
 }
 
-Result<> Interpreter::State::run(std::span<const ParamData> given, std::span<const int64_t> values) {
+Result<> Interpreter::State::run(std::span<const ParamData> given,
+                                 std::span<const int64_t> values) {
   OST_TRY(bind(given, values));
   if (!run_items(plan->items)) return std::unexpected(error);
   return {};
@@ -280,7 +306,8 @@ Result<> Interpreter::run(std::span<const ParamData> params, std::span<const int
   return state_->run(params, vars);
 }
 
-Result<> interpret(const Kernel& kernel, std::span<const ParamData> params, std::span<const int64_t> vars) {
+Result<> interpret(const Kernel& kernel, std::span<const ParamData> params,
+                   std::span<const int64_t> vars) {
   OST_TRY_ASSIGN(Interpreter interpreter, Interpreter::create(kernel));
   return interpreter.run(params, vars);
 }

@@ -1,4 +1,5 @@
-// The oracle, prepared once and run many times. interpret() of kernel.hpp is create() and run() in one.
+// The oracle, prepared once and run many times. interpret() of kernel.hpp is create() and run() in
+// one.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,9 @@ class Interpreter {
   Interpreter& operator=(Interpreter&&) noexcept;
   ~Interpreter();
 
-  // One execution; not by two threads at the same time. An access outside of a param, a param smaller than its count
-  // and a variable outside of its bounds are errors; what was stored before the error stays.
+  // One execution; not by two threads at the same time. An access outside of a param, a param
+  // smaller than its count and a variable outside of its bounds are errors; what was stored before
+  // the error stays.
   Result<> run(std::span<const ParamData> params, std::span<const int64_t> vars);
 
  private:

@@ -1,5 +1,6 @@
-// The order `attn`: blocks of 64 keys inside chunks of 1,024 keys. Each chunk starts afresh with m = -inf, l = 0, u = 0,
-// and the chunks are combined from left to right. A masked key contributes nothing: m, l and u stay as they are.
+// The order `attn`: blocks of 64 keys inside chunks of 1,024 keys. Each chunk starts afresh with m
+// = -inf, l = 0, u = 0, and the chunks are combined from left to right. A masked key contributes
+// nothing: m, l and u stay as they are.
 #include <algorithm>
 #include <limits>
 

@@ -4,7 +4,8 @@
 
 namespace ost::kir::interp {
 
-// Made of the axis of its region, constants and variables alone: the same at each entry of the region.
+// Made of the axis of its region, constants and variables alone: the same at each entry of the
+// region.
 bool Placer::is_fixed(const Node& node) const {
   const Region& home = *node.home;
   if (home.axis == kNone || node.step.kind != Step::Kind::map) return false;
@@ -61,7 +62,9 @@ Result<Step> Placer::make_step(const Node& node) {
       step.masked = inst.nsrc > 2;
       if (step.masked) step.in[1] = slot(2);
       return step;
-    case Op::reduce: case Op::argreduce: case Op::contract: {
+    case Op::reduce:
+    case Op::argreduce:
+    case Op::contract: {
       step.kind = Step::Kind::reduce;
       step.inner_in[0] = inner(0);
       if (op == Op::contract) step.inner_in[1] = inner(1);
@@ -88,8 +91,10 @@ Result<Step> Placer::make_step(const Node& node) {
       if (step.fn) return step;
     }
   }
-  return fail(OST_INVALID_ARGUMENT, "kir record {}: the interpreter has no meaning for {} of {}; was the kernel verified?",
-              node.record, info(op).name, name_of(kernel.dtype(node.record)));
+  return fail(
+      OST_INVALID_ARGUMENT,
+      "kir record {}: the interpreter has no meaning for {} of {}; was the kernel verified?",
+      node.record, info(op).name, name_of(kernel.dtype(node.record)));
 }
 
 }  // namespace ost::kir::interp

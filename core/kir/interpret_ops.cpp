@@ -24,9 +24,20 @@ void map2(size_t n, void* out, const void* a, const void* b, const void*) {
   for (size_t i = 0; i < n; ++i) r[i] = static_cast<R>(F::of(x[i], y[i]));
 }
 
-#define OST_UNARY(Name, ...) struct Name { template <class T> static T of(T x) { return static_cast<T>(__VA_ARGS__); } };
-#define OST_BINARY(Name, ...) \
-  struct Name { template <class T> static auto of(T x, T y) { return __VA_ARGS__; } };
+#define OST_UNARY(Name, ...)              \
+  struct Name {                           \
+    template <class T>                    \
+    static T of(T x) {                    \
+      return static_cast<T>(__VA_ARGS__); \
+    }                                     \
+  };
+#define OST_BINARY(Name, ...)  \
+  struct Name {                \
+    template <class T>         \
+    static auto of(T x, T y) { \
+      return __VA_ARGS__;      \
+    }                          \
+  };
 OST_UNARY(Neg, scalar::neg(x))
 OST_UNARY(Abs, scalar::abs(x))
 OST_UNARY(Sqrt, std::sqrt(x))
@@ -43,7 +54,7 @@ OST_BINARY(Div, scalar::div(x, y))
 OST_BINARY(Rem, scalar::rem(x, y))
 OST_BINARY(Min, scalar::min(x, y))
 OST_BINARY(Max, scalar::max(x, y))
-OST_BINARY(And, x & y)
+OST_BINARY(And, x& y)
 OST_BINARY(Or, x | y)
 OST_BINARY(Xor, x ^ y)
 OST_BINARY(Shl, scalar::shl(x, y))
@@ -54,7 +65,9 @@ OST_BINARY(Lt, x < y)
 OST_BINARY(Le, x <= y)
 struct Ldexp {
   template <class T>
-  static T of(T x, int32_t n) { return scalar::ldexp(x, n); }
+  static T of(T x, int32_t n) {
+    return scalar::ldexp(x, n);
+  }
 };
 #undef OST_UNARY
 #undef OST_BINARY
@@ -83,34 +96,52 @@ void broadcast(size_t n, void* out, const void* a, const void*, const void*) {
 template <class T>
 BlockFn comparison(Op op) {
   switch (op) {
-    case Op::eq: return map2<bool, T, T, Eq>;
-    case Op::ne: return map2<bool, T, T, Ne>;
-    case Op::lt: return map2<bool, T, T, Lt>;
-    case Op::le: return map2<bool, T, T, Le>;
-    default: return nullptr;
+    case Op::eq:
+      return map2<bool, T, T, Eq>;
+    case Op::ne:
+      return map2<bool, T, T, Ne>;
+    case Op::lt:
+      return map2<bool, T, T, Lt>;
+    case Op::le:
+      return map2<bool, T, T, Le>;
+    default:
+      return nullptr;
   }
 }
 template <class T>
 BlockFn arithmetic(Op op) {  // floats and integers
   switch (op) {
-    case Op::neg: return map1<T, T, Neg>;
-    case Op::abs: return map1<T, T, Abs>;
-    case Op::add: return map2<T, T, T, Add>;
-    case Op::sub: return map2<T, T, T, Sub>;
-    case Op::mul: return map2<T, T, T, Mul>;
-    case Op::div: return map2<T, T, T, Div>;
-    case Op::min: return map2<T, T, T, Min>;
-    case Op::max: return map2<T, T, T, Max>;
-    default: return comparison<T>(op);
+    case Op::neg:
+      return map1<T, T, Neg>;
+    case Op::abs:
+      return map1<T, T, Abs>;
+    case Op::add:
+      return map2<T, T, T, Add>;
+    case Op::sub:
+      return map2<T, T, T, Sub>;
+    case Op::mul:
+      return map2<T, T, T, Mul>;
+    case Op::div:
+      return map2<T, T, T, Div>;
+    case Op::min:
+      return map2<T, T, T, Min>;
+    case Op::max:
+      return map2<T, T, T, Max>;
+    default:
+      return comparison<T>(op);
   }
 }
 template <class T>
 BlockFn bitwise(Op op) {  // integers and bool
   switch (op) {
-    case Op::bit_and: return map2<T, T, T, And>;
-    case Op::bit_or: return map2<T, T, T, Or>;
-    case Op::bit_xor: return map2<T, T, T, Xor>;
-    default: return nullptr;
+    case Op::bit_and:
+      return map2<T, T, T, And>;
+    case Op::bit_or:
+      return map2<T, T, T, Or>;
+    case Op::bit_xor:
+      return map2<T, T, T, Xor>;
+    default:
+      return nullptr;
   }
 }
 
@@ -118,30 +149,46 @@ template <class T>
 BlockFn select_for(Op op) {
   if constexpr (Float<T>) {
     switch (op) {
-      case Op::sqrt: return map1<T, T, Sqrt>;
-      case Op::floor: return map1<T, T, Floor>;
-      case Op::ceil: return map1<T, T, Ceil>;
-      case Op::trunc: return map1<T, T, Trunc>;
-      case Op::rint: return map1<T, T, Rint>;
-      case Op::ldexp: return map2<T, T, int32_t, Ldexp>;
-      default: return arithmetic<T>(op);
+      case Op::sqrt:
+        return map1<T, T, Sqrt>;
+      case Op::floor:
+        return map1<T, T, Floor>;
+      case Op::ceil:
+        return map1<T, T, Ceil>;
+      case Op::trunc:
+        return map1<T, T, Trunc>;
+      case Op::rint:
+        return map1<T, T, Rint>;
+      case Op::ldexp:
+        return map2<T, T, int32_t, Ldexp>;
+      default:
+        return arithmetic<T>(op);
     }
   } else if constexpr (Int<T>) {
     switch (op) {
-      case Op::bit_not: return map1<T, T, BitNot>;
-      case Op::rem: return map2<T, T, T, Rem>;
-      case Op::shl: return map2<T, T, T, Shl>;
-      case Op::shr: return map2<T, T, T, Shr>;
-      default: break;
+      case Op::bit_not:
+        return map1<T, T, BitNot>;
+      case Op::rem:
+        return map2<T, T, T, Rem>;
+      case Op::shl:
+        return map2<T, T, T, Shl>;
+      case Op::shr:
+        return map2<T, T, T, Shr>;
+      default:
+        break;
     }
     if (BlockFn f = bitwise<T>(op)) return f;
     return arithmetic<T>(op);
   } else if constexpr (std::same_as<T, bool>) {
     switch (op) {
-      case Op::bit_not: return map1<T, T, LogicalNot>;
-      case Op::min: return map2<T, T, T, And>;
-      case Op::max: return map2<T, T, T, Or>;
-      default: break;
+      case Op::bit_not:
+        return map1<T, T, LogicalNot>;
+      case Op::min:
+        return map2<T, T, T, And>;
+      case Op::max:
+        return map2<T, T, T, Or>;
+      default:
+        break;
     }
     if (BlockFn f = bitwise<T>(op)) return f;
     return comparison<T>(op);
@@ -159,15 +206,28 @@ void convert(size_t n, void* out, const void* a, const void*, const void*) {
 template <template <class> class Table>
 BlockFn by_size(uint32_t size) {
   switch (size) {
-    case 1: return Table<uint8_t>::fn;
-    case 2: return Table<uint16_t>::fn;
-    case 4: return Table<uint32_t>::fn;
-    default: return Table<uint64_t>::fn;
+    case 1:
+      return Table<uint8_t>::fn;
+    case 2:
+      return Table<uint16_t>::fn;
+    case 4:
+      return Table<uint32_t>::fn;
+    default:
+      return Table<uint64_t>::fn;
   }
 }
-template <class T> struct Select { static constexpr BlockFn fn = select<T>; };
-template <class T> struct Copy { static constexpr BlockFn fn = copy<T>; };
-template <class T> struct Broadcast { static constexpr BlockFn fn = broadcast<T>; };
+template <class T>
+struct Select {
+  static constexpr BlockFn fn = select<T>;
+};
+template <class T>
+struct Copy {
+  static constexpr BlockFn fn = copy<T>;
+};
+template <class T>
+struct Broadcast {
+  static constexpr BlockFn fn = broadcast<T>;
+};
 
 }  // namespace
 
@@ -175,7 +235,8 @@ BlockFn elementwise_fn(Op op, DType operand) {
   if (op == Op::where) return by_size<Select>(size_of(operand));
   if (op == Op::bitcast) return by_size<Copy>(size_of(operand));
   if (op == Op::fma) return fma_fn(operand);
-  return with_type(operand, [op](auto tag) { return select_for<typename decltype(tag)::type>(op); });
+  return with_type(operand,
+                   [op](auto tag) { return select_for<typename decltype(tag)::type>(op); });
 }
 
 BlockFn cast_fn(DType to, DType from) {

@@ -36,11 +36,13 @@ void allocate(const Plan& plan, Region& region) {
     words += (region.capacity * size + 63) / 64 * 8;
   }
   region.storage = std::make_unique<uint64_t[]>(words);
-  for (size_t offset : offsets) region.at.push_back(reinterpret_cast<std::byte*>(region.storage.get() + offset));
+  for (size_t offset : offsets)
+    region.at.push_back(reinterpret_cast<std::byte*>(region.storage.get() + offset));
   for (const auto& [v, slot] : region.slot_of) {
     if (plan.kernel.op(v) != Op::constant) continue;
     const uint32_t size = region.sizes[slot];
-    for (size_t i = 0; i < region.capacity; ++i) std::memcpy(region.at[slot] + i * size, &plan.kernel.insts[v].imm, size);
+    for (size_t i = 0; i < region.capacity; ++i)
+      std::memcpy(region.at[slot] + i * size, &plan.kernel.insts[v].imm, size);
   }
 }
 
@@ -55,7 +57,9 @@ void Placer::need(Value v, Region& in, int guard) {
 
 // The innermost guard that contains both.
 int Placer::merge(int a, int b) const {
-  const auto depth = [this](int g) { return g == kAlways ? 0 : guards_[static_cast<size_t>(g)].depth; };
+  const auto depth = [this](int g) {
+    return g == kAlways ? 0 : guards_[static_cast<size_t>(g)].depth;
+  };
   while (a != b) {
     int& deeper = depth(a) >= depth(b) ? a : b;
     deeper = guards_[static_cast<size_t>(deeper)].parent;
@@ -63,24 +67,27 @@ int Placer::merge(int a, int b) const {
   return a;
 }
 
-// Outward to the first region whose axis the value depends on; carry axes lie outside of the root and are never a home
-// of anything but their own index, because loads must see what earlier iterations stored.
+// Outward to the first region whose axis the value depends on; carry axes lie outside of the root
+// and are never a home of anything but their own index, because loads must see what earlier
+// iterations stored.
 Region* Placer::home_of(Value v, Region& from) const {
   const uint64_t axes = plan_.scope.depends[v];
   Region* r = &from;
-  while (!is_root(*r) && !(axes >> plan_.kernel.insts[r->axis].imm & 1)) r = const_cast<Region*>(r->parent);
+  while (!is_root(*r) && !(axes >> plan_.kernel.insts[r->axis].imm & 1))
+    r = const_cast<Region*>(r->parent);
   if (is_root(*r) && plan_.kernel.op(v) == Op::axis)
     while (r->axis != v) r = const_cast<Region*>(r->parent);
   return r;
 }
 
-// First what is wanted, from the last record to the first, so that a record knows all its users when its turn comes;
-// then the steps, from the first record to the last.
+// First what is wanted, from the last record to the first, so that a record knows all its users
+// when its turn comes; then the steps, from the first record to the last.
 Result<> Placer::place() {
   for (auto v = static_cast<Value>(needs_.size()); v-- > 0;)
     if (!needs_[v].empty()) resolve(v);
   for (size_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].guard != kAlways) guards_[static_cast<size_t>(nodes_[i].guard)].members.push_back(i);
+    if (nodes_[i].guard != kAlways)
+      guards_[static_cast<size_t>(nodes_[i].guard)].members.push_back(i);
   for (size_t i = nodes_.size(); i-- > 0;)
     if (nodes_[i].guard == kAlways) OST_TRY(emit(i));
   return {};
@@ -96,12 +103,16 @@ void Placer::resolve(Value v) {
     }
     Region* home = home_of(v, *n.region);
     const int guard = home == n.region ? n.guard : kAlways;
-    const auto known = std::find_if(homes.begin(), homes.end(), [&](const Need& h) { return h.region == home; });
-    if (known == homes.end()) homes.push_back({home, guard});
-    else known->guard = merge(known->guard, guard);
+    const auto known =
+        std::find_if(homes.begin(), homes.end(), [&](const Need& h) { return h.region == home; });
+    if (known == homes.end())
+      homes.push_back({home, guard});
+    else
+      known->guard = merge(known->guard, guard);
   }
   for (const Need& h : homes)
-    if (!h.region->slot_of.contains(v)) make_node(v, *h.region, h.guard);  // a carry index is shared by statements
+    if (!h.region->slot_of.contains(v))
+      make_node(v, *h.region, h.guard);  // a carry index is shared by statements
   if (plan_.kernel.op(v) == Op::constant) return;
   for (const Need& n : needs_[v]) {
     const Region* home = home_of(v, *n.region);
@@ -118,7 +129,8 @@ void Placer::make_node(Value v, Region& home, int guard) {
     home.axis_slot = slot;
     return;
   }
-  if (plan_.kernel.op(v) == Op::var) return home.vars.push_back({static_cast<uint32_t>(inst.imm), slot});
+  if (plan_.kernel.op(v) == Op::var)
+    return home.vars.push_back({static_cast<uint32_t>(inst.imm), slot});
   Node node{v, &home, guard, kAlways, {}};
   node.step.out = slot;
   node.step.record = v;
@@ -140,7 +152,9 @@ void Placer::need_operands(Node& node) {
     case Op::load:
       for (uint32_t k = 1; k < inst.nsrc; ++k) need(inst.src[k], home, node.guard);
       return;
-    case Op::reduce: case Op::argreduce: case Op::contract: {
+    case Op::reduce:
+    case Op::argreduce:
+    case Op::contract: {
       const uint32_t values = inst.nsrc - 1u;
       node.step.inner = inner_region(home, inst.src[values]);
       for (uint32_t k = 0; k < values; ++k) need(inst.src[k], *node.step.inner, kAlways);
@@ -150,7 +164,8 @@ void Placer::need_operands(Node& node) {
       // The scores hang on the region of the query alone, so that they serve all channels.
       const uint64_t axes = plan_.scope.depends[inst.src[0]] | plan_.scope.depends[inst.src[1]];
       Region* owner = &home;
-      while (!is_root(*owner) && !(axes >> plan_.kernel.insts[owner->axis].imm & 1)) owner = const_cast<Region*>(owner->parent);
+      while (!is_root(*owner) && !(axes >> plan_.kernel.insts[owner->axis].imm & 1))
+        owner = const_cast<Region*>(owner->parent);
       node.step.inner = inner_region(*owner, inst.src[3]);
       node.step.values = inner_region(home, inst.src[3]);
       need(inst.src[0], *node.step.inner, kAlways);

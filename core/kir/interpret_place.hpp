@@ -1,4 +1,5 @@
-// Deciding for a set of wanted values which records are computed in which region, and in which order.
+// Deciding for a set of wanted values which records are computed in which region, and in which
+// order.
 #pragma once
 
 #include "core/kir/interpret_plan.hpp"
@@ -13,7 +14,8 @@ class Placer {
   Result<> place();
 
  private:
-  // What is needed only by the first operand of a `where` that is marked rare is guarded by its condition.
+  // What is needed only by the first operand of a `where` that is marked rare is guarded by its
+  // condition.
   static constexpr int kAlways = -1;
   struct Need {
     Region* region;
@@ -22,9 +24,9 @@ class Placer {
   struct Node {
     Value record;
     Region* home;
-    int guard;       // under which it is computed
-    int own_guard;   // a rare where: the guard of its first operand
-    Step step;       // inner regions, filled in while needs are collected
+    int guard;      // under which it is computed
+    int own_guard;  // a rare where: the guard of its first operand
+    Step step;      // inner regions, filled in while needs are collected
   };
   struct Guard {
     int parent;

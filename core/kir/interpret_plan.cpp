@@ -1,4 +1,5 @@
-// Making the plan: statements and their loops. Where each record goes is decided in interpret_place.cpp.
+// Making the plan: statements and their loops. Where each record goes is decided in
+// interpret_place.cpp.
 #include "core/kir/interpret_plan.hpp"
 
 #include <algorithm>
@@ -35,9 +36,9 @@ class Planner {
 
   uint64_t bit_of(Value axis) const { return uint64_t{1} << kernel_.insts[axis].imm; }
 
-  // Stores over the same axes are one statement. Without carry axes their order among other statements is free (the
-  // verifier sees to it that none reads what another writes), so they are gathered; inside of a carry loop only
-  // neighbours are.
+  // Stores over the same axes are one statement. Without carry axes their order among other
+  // statements is free (the verifier sees to it that none reads what another writes), so they are
+  // gathered; inside of a carry loop only neighbours are.
   void add_store(Value v) {
     const uint64_t axes = scope_.depends[v];
     for (size_t i = pending_.size(); i-- > 0;) {
@@ -51,11 +52,13 @@ class Planner {
     plan_.preamble = new_root(plan_, nullptr);
     Placer placer(plan_);
     for (Value v = 0; v < kernel_.insts.size(); ++v)
-      if (kernel_.op(v) == Op::axis || kernel_.op(v) == Op::param) placer.need(kernel_.insts[v].src[0], *plan_.preamble);
+      if (kernel_.op(v) == Op::axis || kernel_.op(v) == Op::param)
+        placer.need(kernel_.insts[v].src[0], *plan_.preamble);
     return placer.place();
   }
 
-  // The list that a statement under these carry axes goes to. Loops that the last statement was in are continued.
+  // The list that a statement under these carry axes goes to. Loops that the last statement was in
+  // are continued.
   std::vector<Item>* enclosing(uint64_t carry, Region*& outer) {
     std::vector<Item>* items = &plan_.items;
     for (Value axis : scope_.axes) {  // outermost first
@@ -82,7 +85,8 @@ class Planner {
     }
     Placer placer(plan_);
     for (Value store : p.stores)
-      for (uint32_t k = 1; k < kernel_.insts[store].nsrc; ++k) placer.need(kernel_.insts[store].src[k], *s.innermost);
+      for (uint32_t k = 1; k < kernel_.insts[store].nsrc; ++k)
+        placer.need(kernel_.insts[store].src[k], *s.innermost);
     OST_TRY(placer.place());
     for (Value store : p.stores) {
       const Inst& inst = kernel_.insts[store];

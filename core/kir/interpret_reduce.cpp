@@ -27,24 +27,30 @@ struct Prod {
 template <class T>
 struct Max {
   static constexpr T identity() {
-    if constexpr (Float<T>) return -std::numeric_limits<T>::infinity();
-    else return std::numeric_limits<T>::lowest();
+    if constexpr (Float<T>)
+      return -std::numeric_limits<T>::infinity();
+    else
+      return std::numeric_limits<T>::lowest();
   }
   static T combine(T a, T b) { return scalar::max(a, b); }
 };
 template <class T>
 struct Min {
   static constexpr T identity() {
-    if constexpr (Float<T>) return std::numeric_limits<T>::infinity();
-    else return std::numeric_limits<T>::max();
+    if constexpr (Float<T>)
+      return std::numeric_limits<T>::infinity();
+    else
+      return std::numeric_limits<T>::max();
   }
   static T combine(T a, T b) { return scalar::min(a, b); }
 };
 template <class T>
 struct And {
   static constexpr T identity() {
-    if constexpr (std::same_as<T, bool>) return true;
-    else return static_cast<T>(~T{0});
+    if constexpr (std::same_as<T, bool>)
+      return true;
+    else
+      return static_cast<T>(~T{0});
   }
   static T combine(T a, T b) { return static_cast<T>(a & b); }
 };
@@ -59,7 +65,8 @@ struct Xor {
   static T combine(T a, T b) { return static_cast<T>(a ^ b); }
 };
 
-// How one element enters the accumulator: combine(acc, x) of a reduction, fma(x, y, acc) of a contraction.
+// How one element enters the accumulator: combine(acc, x) of a reduction, fma(x, y, acc) of a
+// contraction.
 template <class T, class M>
 struct Elements {
   using Monoid = M;
@@ -88,12 +95,15 @@ struct Products {
     }
   }
   static void lanes(size_t n, const T* x, const T* y, T* acc) {
-    if constexpr (std::same_as<T, float>) fma_loops().lanes_f32(n, x, y, acc);
-    else fma_loops().lanes_f64(n, x, y, acc);
+    if constexpr (std::same_as<T, float>)
+      fma_loops().lanes_f32(n, x, y, acc);
+    else
+      fma_loops().lanes_f64(n, x, y, acc);
   }
 };
 
-// any: ascending from the identity. Every order gives the same bits for the operations that have this tag.
+// any: ascending from the identity. Every order gives the same bits for the operations that have
+// this tag.
 template <class T, class E>
 class AnyOrder final : public Reducer {
  public:
@@ -107,7 +117,8 @@ class AnyOrder final : public Reducer {
   T acc_{};
 };
 
-// blk256: one chain from the identity for each 256 elements, the chains' results combined in ascending order.
+// blk256: one chain from the identity for each 256 elements, the chains' results combined in
+// ascending order.
 template <class T, class E>
 class Blk256 final : public Reducer {
   static constexpr size_t kChain = 256;
@@ -147,8 +158,8 @@ class Blk256 final : public Reducer {
   bool first_ = true;
 };
 
-// tree: element i of a chunk of 4,096 goes to lane i mod 64, the lanes are folded in halves, and the chunks' results are
-// reduced by the same rule.
+// tree: element i of a chunk of 4,096 goes to lane i mod 64, the lanes are folded in halves, and
+// the chunks' results are reduced by the same rule.
 template <class T, class E>
 class Tree final : public Reducer {
   static constexpr size_t kChunk = 4096;
@@ -171,7 +182,8 @@ class Tree final : public Reducer {
       partials_.clear();
       for (size_t j = 0; j < level.size(); j += kChunk) {
         open();
-        Elements<T, M>::lanes(std::min(kChunk, level.size() - j), level.data() + j, nullptr, lanes_);
+        Elements<T, M>::lanes(std::min(kChunk, level.size() - j), level.data() + j, nullptr,
+                              lanes_);
         close();
       }
     }
@@ -193,8 +205,8 @@ class Tree final : public Reducer {
   std::vector<T> partials_;
 };
 
-// The first index of the extreme: a later element wins only if it is strictly beyond (so -0 and +0 are equal), or if it
-// is the first NaN.
+// The first index of the extreme: a later element wins only if it is strictly beyond (so -0 and +0
+// are equal), or if it is the first NaN.
 template <class T, bool kMax>
 class ArgReduce final : public Reducer {
  public:
@@ -225,10 +237,14 @@ std::unique_ptr<Reducer> with_order(Order order) {
     return std::make_unique<AnyOrder<T, E>>();
   } else {
     switch (order) {
-      case Order::any: return std::make_unique<AnyOrder<T, E>>();
-      case Order::tree: return std::make_unique<Tree<T, E>>();
-      case Order::blk256: return std::make_unique<Blk256<T, E>>();
-      case Order::attn: return nullptr;
+      case Order::any:
+        return std::make_unique<AnyOrder<T, E>>();
+      case Order::tree:
+        return std::make_unique<Tree<T, E>>();
+      case Order::blk256:
+        return std::make_unique<Blk256<T, E>>();
+      case Order::attn:
+        return nullptr;
     }
     return nullptr;
   }
@@ -260,8 +276,10 @@ std::unique_ptr<Reducer> make_reducer(const Inst& inst, DType type) {
     using T = typename decltype(tag)::type;
     if constexpr (!Half<T>) {
       if (op == Op::reduce) return reduction<T>(combine, order);
-      if (op == Op::argreduce && combine == Combine::max) return std::make_unique<ArgReduce<T, true>>();
-      if (op == Op::argreduce && combine == Combine::min) return std::make_unique<ArgReduce<T, false>>();
+      if (op == Op::argreduce && combine == Combine::max)
+        return std::make_unique<ArgReduce<T, true>>();
+      if (op == Op::argreduce && combine == Combine::min)
+        return std::make_unique<ArgReduce<T, false>>();
       if constexpr (!std::same_as<T, bool>) {
         if (op == Op::contract) return with_order<T, Products<T>>(order);
       }

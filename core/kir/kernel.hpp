@@ -1,7 +1,9 @@
-// A KIR kernel in memory: the records of <ostinato/kir.h> in one vector, and the builder that makes them.
+// A KIR kernel in memory: the records of <ostinato/kir.h> in one vector, and the builder that makes
+// them.
 //
-// Records are topological by construction: operands have smaller positions. A Kernel is a value; equal kernels have equal
-// bytes, so its hash is its identity ("renamed values equal": there are no names in it).
+// Records are topological by construction: operands have smaller positions. A Kernel is a value;
+// equal kernels have equal bytes, so its hash is its identity ("renamed values equal": there are no
+// names in it).
 #pragma once
 
 #include <ostinato/kir.h>
@@ -23,25 +25,66 @@ using Value = uint32_t;  // position of a record
 inline constexpr Value kNone = OST_KIR_NO_INDEX;
 
 enum class Op : uint16_t {
-  constant = OST_KIR_OP_CONST, param = OST_KIR_OP_PARAM, var = OST_KIR_OP_VAR, axis = OST_KIR_OP_AXIS,
-  load = OST_KIR_OP_LOAD, store = OST_KIR_OP_STORE,
-  neg = OST_KIR_OP_NEG, abs = OST_KIR_OP_ABS, sqrt = OST_KIR_OP_SQRT, floor = OST_KIR_OP_FLOOR, ceil = OST_KIR_OP_CEIL,
-  trunc = OST_KIR_OP_TRUNC, rint = OST_KIR_OP_RINT, bit_not = OST_KIR_OP_NOT,
-  add = OST_KIR_OP_ADD, sub = OST_KIR_OP_SUB, mul = OST_KIR_OP_MUL, div = OST_KIR_OP_DIV, rem = OST_KIR_OP_REM,
-  min = OST_KIR_OP_MIN, max = OST_KIR_OP_MAX, bit_and = OST_KIR_OP_AND, bit_or = OST_KIR_OP_OR, bit_xor = OST_KIR_OP_XOR,
-  shl = OST_KIR_OP_SHL, shr = OST_KIR_OP_SHR,
-  eq = OST_KIR_OP_EQ, ne = OST_KIR_OP_NE, lt = OST_KIR_OP_LT, le = OST_KIR_OP_LE,
-  where = OST_KIR_OP_WHERE, fma = OST_KIR_OP_FMA, ldexp = OST_KIR_OP_LDEXP, cast = OST_KIR_OP_CAST, bitcast = OST_KIR_OP_BITCAST,
-  reduce = OST_KIR_OP_REDUCE, contract = OST_KIR_OP_CONTRACT, argreduce = OST_KIR_OP_ARGREDUCE, attn = OST_KIR_OP_ATTN,
+  constant = OST_KIR_OP_CONST,
+  param = OST_KIR_OP_PARAM,
+  var = OST_KIR_OP_VAR,
+  axis = OST_KIR_OP_AXIS,
+  load = OST_KIR_OP_LOAD,
+  store = OST_KIR_OP_STORE,
+  neg = OST_KIR_OP_NEG,
+  abs = OST_KIR_OP_ABS,
+  sqrt = OST_KIR_OP_SQRT,
+  floor = OST_KIR_OP_FLOOR,
+  ceil = OST_KIR_OP_CEIL,
+  trunc = OST_KIR_OP_TRUNC,
+  rint = OST_KIR_OP_RINT,
+  bit_not = OST_KIR_OP_NOT,
+  add = OST_KIR_OP_ADD,
+  sub = OST_KIR_OP_SUB,
+  mul = OST_KIR_OP_MUL,
+  div = OST_KIR_OP_DIV,
+  rem = OST_KIR_OP_REM,
+  min = OST_KIR_OP_MIN,
+  max = OST_KIR_OP_MAX,
+  bit_and = OST_KIR_OP_AND,
+  bit_or = OST_KIR_OP_OR,
+  bit_xor = OST_KIR_OP_XOR,
+  shl = OST_KIR_OP_SHL,
+  shr = OST_KIR_OP_SHR,
+  eq = OST_KIR_OP_EQ,
+  ne = OST_KIR_OP_NE,
+  lt = OST_KIR_OP_LT,
+  le = OST_KIR_OP_LE,
+  where = OST_KIR_OP_WHERE,
+  fma = OST_KIR_OP_FMA,
+  ldexp = OST_KIR_OP_LDEXP,
+  cast = OST_KIR_OP_CAST,
+  bitcast = OST_KIR_OP_BITCAST,
+  reduce = OST_KIR_OP_REDUCE,
+  contract = OST_KIR_OP_CONTRACT,
+  argreduce = OST_KIR_OP_ARGREDUCE,
+  attn = OST_KIR_OP_ATTN,
 };
 
-enum class Role : uint32_t { parallel = OST_KIR_AXIS_PARALLEL, reduce = OST_KIR_AXIS_REDUCE, carry = OST_KIR_AXIS_CARRY };
+enum class Role : uint32_t {
+  parallel = OST_KIR_AXIS_PARALLEL,
+  reduce = OST_KIR_AXIS_REDUCE,
+  carry = OST_KIR_AXIS_CARRY
+};
 enum class Combine : uint32_t {
-  sum = OST_KIR_COMBINE_SUM, prod = OST_KIR_COMBINE_PROD, max = OST_KIR_COMBINE_MAX, min = OST_KIR_COMBINE_MIN,
-  bit_and = OST_KIR_COMBINE_AND, bit_or = OST_KIR_COMBINE_OR, bit_xor = OST_KIR_COMBINE_XOR
+  sum = OST_KIR_COMBINE_SUM,
+  prod = OST_KIR_COMBINE_PROD,
+  max = OST_KIR_COMBINE_MAX,
+  min = OST_KIR_COMBINE_MIN,
+  bit_and = OST_KIR_COMBINE_AND,
+  bit_or = OST_KIR_COMBINE_OR,
+  bit_xor = OST_KIR_COMBINE_XOR
 };
 enum class Order : uint32_t {
-  any = OST_KIR_ORDER_ANY, tree = OST_KIR_ORDER_TREE, blk256 = OST_KIR_ORDER_BLK256, attn = OST_KIR_ORDER_ATTN
+  any = OST_KIR_ORDER_ANY,
+  tree = OST_KIR_ORDER_TREE,
+  blk256 = OST_KIR_ORDER_BLK256,
+  attn = OST_KIR_ORDER_ATTN
 };
 enum class Numerics : uint32_t { strict = OST_KIR_STRICT, fast = OST_KIR_FAST };
 
@@ -59,35 +102,44 @@ struct Kernel {
   friend bool operator==(const Kernel& a, const Kernel& b);
 };
 
-// --- forms -----------------------------------------------------------------------------------------------------------
+// --- forms
+// -----------------------------------------------------------------------------------------------------------
 std::vector<uint8_t> to_binary(const Kernel& kernel);
-Result<Kernel> from_binary(std::span<const uint8_t> bytes);  // structure only; verify() judges the meaning
-std::string to_text(const Kernel& kernel);                   // one record a line, see docs/kir.md
-std::vector<std::string> to_lines(const Kernel& kernel);     // the same, for the manifest
-Result<Kernel> from_text(std::string_view text);             // errors name the line
-std::string hash_of(const Kernel& kernel);                   // sha256 of the binary form, 64 hex digits
+Result<Kernel> from_binary(
+    std::span<const uint8_t> bytes);        // structure only; verify() judges the meaning
+std::string to_text(const Kernel& kernel);  // one record a line, see docs/kir.md
+std::vector<std::string> to_lines(const Kernel& kernel);  // the same, for the manifest
+Result<Kernel> from_text(std::string_view text);          // errors name the line
+std::string hash_of(const Kernel& kernel);  // sha256 of the binary form, 64 hex digits
 
-// --- checks ----------------------------------------------------------------------------------------------------------
+// --- checks
+// ----------------------------------------------------------------------------------------------------------
 // Types, operand classes, axis scoping, slots, roles, access rules. Errors name the record.
 Result<> verify(const Kernel& kernel);
-// Proves that every load and store that happens is inside its parameter for all variable values (docs/kir.md says how:
-// symbolic interval arithmetic over axis ranges and variable bounds, refined by masks). Errors name the record.
+// Proves that every load and store that happens is inside its parameter for all variable values
+// (docs/kir.md says how: symbolic interval arithmetic over axis ranges and variable bounds, refined
+// by masks). Errors name the record.
 Result<> prove_bounds(const Kernel& kernel);
 
-// --- the oracle ------------------------------------------------------------------------------------------------------
+// --- the oracle
+// ------------------------------------------------------------------------------------------------------
 struct ParamData {
   void* data = nullptr;
   uint64_t bytes = 0;
 };
-// Executes a verified kernel by its definition, one scalar at a time. Every access is checked; an access out of bounds is
-// an error (it means that the prover is wrong). `params` by slot, `vars` by slot.
-Result<> interpret(const Kernel& kernel, std::span<const ParamData> params, std::span<const int64_t> vars);
+// Executes a verified kernel by its definition, one scalar at a time. Every access is checked; an
+// access out of bounds is an error (it means that the prover is wrong). `params` by slot, `vars` by
+// slot.
+Result<> interpret(const Kernel& kernel, std::span<const ParamData> params,
+                   std::span<const int64_t> vars);
 
-// --- building --------------------------------------------------------------------------------------------------------
-// Appends records with hash-consing (an equal record is not made twice) and folds integer and boolean arithmetic on
-// constants and identities (x+0, x*1, x/1, 0*x, (a*c + b)/c with 0 <= b < c, where/mask on constants, min/max by known
-// ranges). Floats are never folded, except const casts that are exact. Misuse (wrong types) is a bug of the caller:
-// it is reported by build(), with the first offence.
+// --- building
+// --------------------------------------------------------------------------------------------------------
+// Appends records with hash-consing (an equal record is not made twice) and folds integer and
+// boolean arithmetic on constants and identities (x+0, x*1, x/1, 0*x, (a*c + b)/c with 0 <= b < c,
+// where/mask on constants, min/max by known ranges). Floats are never folded, except const casts
+// that are exact. Misuse (wrong types) is a bug of the caller: it is reported by build(), with the
+// first offence.
 class Builder {
  public:
   explicit Builder(Numerics numerics = Numerics::strict);
@@ -134,7 +186,9 @@ class Builder {
   Op op(Value v) const { return kernel_.op(v); }
   const Inst& inst(Value v) const { return kernel_.insts[v]; }
   // Known range of an i64 value over all axes and variables (conservative).
-  struct Range { int64_t lo, hi; };
+  struct Range {
+    int64_t lo, hi;
+  };
   Range range(Value v) const;
 
   // The finished kernel: dead records removed, verified. The builder is empty afterwards.

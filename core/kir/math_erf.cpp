@@ -11,7 +11,9 @@ Expr minus_log_erfc(Expr c) {
   const Expr large = gt(c, 2.25);
   constexpr size_t kTerms = std::size(coef::kErfLarge64);
   static_assert(kTerms == std::size(coef::kErfMiddle64));
-  const auto k = [&](size_t i) { return where(large, c.same(coef::kErfLarge64[i]), c.same(coef::kErfMiddle64[i])); };
+  const auto k = [&](size_t i) {
+    return where(large, c.same(coef::kErfLarge64[i]), c.same(coef::kErfMiddle64[i]));
+  };
   Expr q = k(kTerms - 1);
   for (size_t i = kTerms - 1; i-- > 0;) q = fma(q, c, k(i));
   return q;
@@ -28,7 +30,8 @@ Expr erf(Expr x) {
   return copy_sign(where(lt(a, 1), small, large), x);
 }
 
-// The usual composition, whose absolute error is small everywhere and whose relative error is not bounded for x < -1.
+// The usual composition, whose absolute error is small everywhere and whose relative error is not
+// bounded for x < -1.
 Expr gelu(Expr x) { return (0.5 * x) * (1 + erf(x * coef::kSqrtHalf)); }
 
 }  // namespace ost::kir::expr

@@ -1,4 +1,5 @@
-// exp, exp2, expm1 and what is made of them: tanh, sigmoid, silu. Every select keeps a NaN by the order of its comparison.
+// exp, exp2, expm1 and what is made of them: tanh, sigmoid, silu. Every select keeps a NaN by the
+// order of its comparison.
 #include "core/kir/math_expr.hpp"
 
 namespace ost::kir::expr {

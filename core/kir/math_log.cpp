@@ -6,7 +6,8 @@ namespace {
 
 // Where the mantissa is cut: m is in [2/3, 4/3) for f32, in [sqrt(1/2), sqrt(2)) for f64.
 Expr exponent_bits(Expr x_bits) {
-  if (x_bits.type() == DType::i64) return (x_bits - 0x3fe6a09e667f3bcd) & static_cast<int64_t>(0xfff0000000000000);
+  if (x_bits.type() == DType::i64)
+    return (x_bits - 0x3fe6a09e667f3bcd) & static_cast<int64_t>(0xfff0000000000000);
   return (x_bits - 0x3f2aaaab) & static_cast<int32_t>(0xff800000);
 }
 Expr exponent_value(Expr k) {  // exact
@@ -110,7 +111,8 @@ Expr log1p(Expr x) {
   return where(eq(x, 0), x, r);
 }
 
-// A seed from the bits, third-order steps, and one step with the error of x y^2 - 1 computed exactly.
+// A seed from the bits, third-order steps, and one step with the error of x y^2 - 1 computed
+// exactly.
 Expr rsqrt(Expr x) {
   const bool wide = x.is_f64();
   const Expr subnormal = lt(x, coef::kMinNormal);
@@ -126,7 +128,8 @@ Expr rsqrt(Expr x) {
   const Expr t_low = fma(scaled, y, -t);
   const Expr error = fma(-t_low, y, fma(-t, y, 1));
   y = fma(0.5 * y, error, y) * rescale;
-  const Expr special = where(eq(x, 0), copy_sign(infinity(x), x), where(gt(x, 0), 0, where(lt(x, 0), nan(x), x + x)));
+  const Expr special = where(eq(x, 0), copy_sign(infinity(x), x),
+                             where(gt(x, 0), 0, where(lt(x, 0), nan(x), x + x)));
   return where(gt(x, 0) & lt(x, infinity(x)), y, special);
 }
 

@@ -8,7 +8,8 @@ struct Pair {
   Expr hi, lo;
 };
 
-// log2(a) = e + 2/ln2 (s + s^3/3 + s^5 P(s^2)) with s = (m-1)/(m+1); the first two terms carry a low part.
+// log2(a) = e + 2/ln2 (s + s^3/3 + s^5 P(s^2)) with s = (m-1)/(m+1); the first two terms carry a
+// low part.
 Pair log2_pair(Expr a) {
   const auto [m, e] = split(a);
   const Expr f = m - 1;

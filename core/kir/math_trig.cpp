@@ -1,5 +1,6 @@
-// sin and cos. Up to a limit the argument is reduced by fma with pi/2 in three parts; beyond it exactly, by multiplying
-// its mantissa with the bits of 2/pi that matter (Payne and Hanek), in integers alone. The second way is marked rare.
+// sin and cos. Up to a limit the argument is reduced by fma with pi/2 in three parts; beyond it
+// exactly, by multiplying its mantissa with the bits of 2/pi that matter (Payne and Hanek), in
+// integers alone. The second way is marked rare.
 #include "core/kir/math_expr.hpp"
 
 namespace ost::kir::expr {
@@ -23,7 +24,8 @@ Reduced reduce_fast(Expr a) {
   return {w, low - (w - r), to_bits(t)};
 }
 
-// table[w + k] for k < 3 + 1 and 0 <= w <= limit, by halving: the top bit of w alone selects among the last entries.
+// table[w + k] for k < 3 + 1 and 0 <= w <= limit, by halving: the top bit of w alone selects among
+// the last entries.
 struct Window {
   Expr word[4];
 };
@@ -47,7 +49,8 @@ Window window(const Word (&table)[N], Expr w, uint32_t limit) {
 // Bits [s, s + width) of a:b.
 Expr funnel(Expr a, Expr b, Expr s, int width) { return (a << s) | ((b >> 1) >> (width - 1 - s)); }
 
-// A fraction in chunks of a float's mantissa, most significant first, becomes hi + lo, then times pi/2.
+// A fraction in chunks of a float's mantissa, most significant first, becomes hi + lo, then times
+// pi/2.
 Reduced times_half_pi(Expr fa, Expr fb, Expr fc, double unit, Expr sign, Expr q) {
   const double unit2 = unit * unit;
   const Expr t = fma(fb, unit2, fc);
@@ -57,7 +60,8 @@ Reduced times_half_pi(Expr fa, Expr fb, Expr fc, double unit, Expr sign, Expr q)
   hi = from_bits(to_bits(hi) ^ sign);
   lo = from_bits(to_bits(lo) ^ sign);
   const Expr p = hi * coef::kPiOver2Hi;
-  const Expr p_low = fma(hi, coef::kPiOver2Hi, -p) + fma(hi, coef::kPiOver2Mid, lo * coef::kPiOver2Hi);
+  const Expr p_low =
+      fma(hi, coef::kPiOver2Hi, -p) + fma(hi, coef::kPiOver2Mid, lo * coef::kPiOver2Hi);
   const Expr r = p + p_low;
   return {r, p_low - (r - p), q};
 }
@@ -81,8 +85,8 @@ Reduced reduce_exact_f32(Expr a) {
   const Expr u = abs(g);
   const auto chunk = [](Expr e) { return cast(DType::f32, cast(DType::i32, e)); };
   const Expr sign = where(negative, cast(DType::i32, g).same(INT32_MIN), 0);
-  return times_half_pi(chunk(u >> 38), chunk((u >> 14) & 0xffffff), chunk(u & 0x3fff) * 0x1p-62, 0x1p-24, sign,
-                       cast(DType::i32, k));
+  return times_half_pi(chunk(u >> 38), chunk((u >> 14) & 0xffffff), chunk(u & 0x3fff) * 0x1p-62,
+                       0x1p-24, sign, cast(DType::i32, k));
 }
 
 Expr mul_high(Expr a, Expr b) {  // u64 x u64, the upper half
@@ -114,9 +118,10 @@ Reduced reduce_exact_f64(Expr a) {
   const Expr u_hi = where(negative, ~g + cast(DType::u64, eq(h_lo, 0)), g);
   const auto chunk = [](Expr e) { return cast(DType::f64, bitcast(DType::i64, e)); };
   const Expr middle = ((u_hi << 42) | (u_lo >> 22)) & 0xfffffffffffff;
-  const Expr sign = bitcast(DType::i64, where(negative, u_lo.same(uint64_t{1} << 63), u_lo.same(0)));
-  return times_half_pi(chunk(u_hi >> 10), chunk(middle), chunk(u_lo & 0x3fffff) * 0x1p-126, 0x1p-52, sign,
-                       bitcast(DType::i64, k));
+  const Expr sign =
+      bitcast(DType::i64, where(negative, u_lo.same(uint64_t{1} << 63), u_lo.same(0)));
+  return times_half_pi(chunk(u_hi >> 10), chunk(middle), chunk(u_lo & 0x3fffff) * 0x1p-126, 0x1p-52,
+                       sign, bitcast(DType::i64, k));
 }
 
 // sin(r + low + q pi/2), sign bits xor'ed.
@@ -137,7 +142,8 @@ Expr sin_or_cos(Expr x, int quarter) {
   const Expr sign = quarter ? sign_bit(x).same(0) : sign_bit(x);
   const auto rotated = [&](Reduced r) { return Reduced{r.r, r.low, quarter ? r.q + 1 : r.q}; };
   const Expr fast = polynomial(rotated(reduce_fast(a)), sign);
-  const Expr exact = polynomial(rotated(x.is_f64() ? reduce_exact_f64(a) : reduce_exact_f32(a)), sign);
+  const Expr exact =
+      polynomial(rotated(x.is_f64() ? reduce_exact_f64(a) : reduce_exact_f32(a)), sign);
   const Expr slow = where(lt(a, infinity(x)), exact, x - x);
   const Expr far = x.is_f64() ? ge(a, 0x1p30) : gt(a, 0x1p17);
   return where(far, slow, fast, true);

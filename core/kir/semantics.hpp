@@ -1,5 +1,6 @@
-// The meaning of every scalar KIR operation on one element (docs/kir.md), as functions that are total: nothing traps,
-// overflows or depends on the floating-point environment except its default rounding, to nearest even.
+// The meaning of every scalar KIR operation on one element (docs/kir.md), as functions that are
+// total: nothing traps, overflows or depends on the floating-point environment except its default
+// rounding, to nearest even.
 #pragma once
 
 #include <bit>
@@ -35,41 +36,67 @@ using Wrap = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<
 template <Float T>
 using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 template <Float T>
-constexpr Bits<T> bits(T x) { return std::bit_cast<Bits<T>>(x); }
+constexpr Bits<T> bits(T x) {
+  return std::bit_cast<Bits<T>>(x);
+}
 template <Float T>
-constexpr T from_bits(Bits<T> b) { return std::bit_cast<T>(b); }
+constexpr T from_bits(Bits<T> b) {
+  return std::bit_cast<T>(b);
+}
 template <Float T>
 inline constexpr Bits<T> kSignBit = Bits<T>{1} << (8 * sizeof(T) - 1);
 
-// --- one operand -----------------------------------------------------------------------------------------------------
+// --- one operand
+// -----------------------------------------------------------------------------------------------------
 template <Float T>
-constexpr T neg(T x) { return from_bits<T>(bits(x) ^ kSignBit<T>); }
+constexpr T neg(T x) {
+  return from_bits<T>(bits(x) ^ kSignBit<T>);
+}
 template <Int T>
-constexpr T neg(T x) { return static_cast<T>(Wrap<T>{0} - static_cast<Wrap<T>>(x)); }
+constexpr T neg(T x) {
+  return static_cast<T>(Wrap<T>{0} - static_cast<Wrap<T>>(x));
+}
 template <Float T>
-constexpr T abs(T x) { return from_bits<T>(bits(x) & ~kSignBit<T>); }
+constexpr T abs(T x) {
+  return from_bits<T>(bits(x) & ~kSignBit<T>);
+}
 template <Int T>
 constexpr T abs(T x) {
   if constexpr (std::is_signed_v<T>) return x < 0 ? neg(x) : x;
   return x;
 }
 
-// --- two operands ----------------------------------------------------------------------------------------------------
+// --- two operands
+// ----------------------------------------------------------------------------------------------------
 template <Float T>
-constexpr T add(T a, T b) { return a + b; }
+constexpr T add(T a, T b) {
+  return a + b;
+}
 template <Int T>
-constexpr T add(T a, T b) { return static_cast<T>(static_cast<Wrap<T>>(a) + static_cast<Wrap<T>>(b)); }
+constexpr T add(T a, T b) {
+  return static_cast<T>(static_cast<Wrap<T>>(a) + static_cast<Wrap<T>>(b));
+}
 template <Float T>
-constexpr T sub(T a, T b) { return a - b; }
+constexpr T sub(T a, T b) {
+  return a - b;
+}
 template <Int T>
-constexpr T sub(T a, T b) { return static_cast<T>(static_cast<Wrap<T>>(a) - static_cast<Wrap<T>>(b)); }
+constexpr T sub(T a, T b) {
+  return static_cast<T>(static_cast<Wrap<T>>(a) - static_cast<Wrap<T>>(b));
+}
 template <Float T>
-constexpr T mul(T a, T b) { return a * b; }
+constexpr T mul(T a, T b) {
+  return a * b;
+}
 template <Int T>
-constexpr T mul(T a, T b) { return static_cast<T>(static_cast<Wrap<T>>(a) * static_cast<Wrap<T>>(b)); }
+constexpr T mul(T a, T b) {
+  return static_cast<T>(static_cast<Wrap<T>>(a) * static_cast<Wrap<T>>(b));
+}
 
 template <Float T>
-constexpr T div(T a, T b) { return a / b; }
+constexpr T div(T a, T b) {
+  return a / b;
+}
 template <Int T>
 constexpr T div(T a, T b) {  // toward zero; x/0 = 0, MIN/-1 = MIN
   if (b == 0) return 0;
@@ -101,11 +128,16 @@ constexpr T max(T a, T b) {
   return from_bits<T>(bits(a) & bits(b));
 }
 template <std::integral T>
-constexpr T min(T a, T b) { return b < a ? b : a; }
+constexpr T min(T a, T b) {
+  return b < a ? b : a;
+}
 template <std::integral T>
-constexpr T max(T a, T b) { return a < b ? b : a; }
+constexpr T max(T a, T b) {
+  return a < b ? b : a;
+}
 
-// The amount is the unsigned value of b; an amount of the width or more gives 0, for signed right shifts too.
+// The amount is the unsigned value of b; an amount of the width or more gives 0, for signed right
+// shifts too.
 template <Int T>
 constexpr T shl(T a, T b) {
   using U = std::make_unsigned_t<T>;
@@ -119,21 +151,26 @@ constexpr T shr(T a, T b) {
   return n >= 8 * sizeof(T) ? T{0} : static_cast<T>(a >> n);
 }
 
-// --- ldexp: x * 2^n with one rounding ----------------------------------------------------------------------------------
+// --- ldexp: x * 2^n with one rounding
+// ----------------------------------------------------------------------------------
 inline float ldexp(float x, int32_t n) {
-  // Exact in double for every f32 and |n| <= 400; beyond that the result is 0 or infinity all the same.
+  // Exact in double for every f32 and |n| <= 400; beyond that the result is 0 or infinity all the
+  // same.
   const int32_t k = n < -400 ? -400 : n > 400 ? 400 : n;
-  return static_cast<float>(static_cast<double>(x) * from_bits<double>(static_cast<uint64_t>(1023 + k) << 52));
+  return static_cast<float>(static_cast<double>(x) *
+                            from_bits<double>(static_cast<uint64_t>(1023 + k) << 52));
 }
 inline double ldexp(double x, int32_t n) {
   const uint64_t b = bits(x);
   const auto e = static_cast<int64_t>((b >> 52) & 0x7ff);
   const int64_t f = e + n;
-  if (e > 0 && e < 0x7ff && f > 0 && f < 0x7ff) return from_bits<double>(b + (static_cast<uint64_t>(int64_t{n}) << 52));
+  if (e > 0 && e < 0x7ff && f > 0 && f < 0x7ff)
+    return from_bits<double>(b + (static_cast<uint64_t>(int64_t{n}) << 52));
   return std::ldexp(x, n);
 }
 
-// --- casts -------------------------------------------------------------------------------------------------------------
+// --- casts
+// -------------------------------------------------------------------------------------------------------------
 inline float widen(F16 x) { return f16_to_f32(x.bits); }
 inline float widen(BF16 x) { return bf16_to_f32(x.bits); }
 
@@ -143,7 +180,8 @@ constexpr double to_double_odd(T x) {
   const auto near = static_cast<double>(x);
   if constexpr (sizeof(T) < 8) return near;
   const bool negative = std::cmp_less(x, 0);
-  const uint64_t magnitude = negative ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+  const uint64_t magnitude =
+      negative ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
   const int drop = 64 - std::countl_zero(magnitude | 1) - 53;  // bits that a double has no room for
   if (drop <= 0) return near;
   const uint64_t sticky = (magnitude & ((uint64_t{1} << drop) - 1)) ? uint64_t{1} << drop : 0;
@@ -177,8 +215,10 @@ constexpr To cast(From x) {
       return {kF16 ? f32_to_f16(x) : f32_to_bf16(x)};
     } else {
       double d;
-      if constexpr (Int<From>) d = to_double_odd(x);
-      else d = static_cast<double>(x);
+      if constexpr (Int<From>)
+        d = to_double_odd(x);
+      else
+        d = static_cast<double>(x);
       return {kF16 ? f64_to_f16(d) : f64_to_bf16(d)};
     }
   } else if constexpr (Int<To> && Float<From>) {

@@ -1,5 +1,6 @@
-// The strict f32 exp as a scalar function (docs/numerics.md), for what the interpreter computes outside of KIR records:
-// the attn order. The expansion in math_exp.cpp has the same bits; a test holds them together.
+// The strict f32 exp as a scalar function (docs/numerics.md), for what the interpreter computes
+// outside of KIR records: the attn order. The expansion in math_exp.cpp has the same bits; a test
+// holds them together.
 #pragma once
 
 #include <cmath>
@@ -17,7 +18,8 @@ inline float strict_exp(float x) {
   float f = std::fma(n, -coef::f32(coef::kLn2Hi), c);
   f = std::fma(n, -coef::f32(coef::kLn2Lo), f);
   float p = static_cast<float>(coef::kExp.f32.back());
-  for (size_t k = coef::kExp.f32.size() - 1; k-- > 0;) p = std::fma(p, f, static_cast<float>(coef::kExp.f32[k]));
+  for (size_t k = coef::kExp.f32.size() - 1; k-- > 0;)
+    p = std::fma(p, f, static_cast<float>(coef::kExp.f32[k]));
   p = std::fma(std::fma(p, f, 1.0f), f, 1.0f);
   return ldexp(p, static_cast<int32_t>(bits(t) - bits(0x1.8p23f)));
 }

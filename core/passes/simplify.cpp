@@ -43,13 +43,20 @@ class Simplifier {
   Result<NodeId> rewrite(Node n) {
     if (moves_nothing(n)) return n.inputs[0];
     switch (n.op) {
-      case Op::reshape: case Op::expand: case Op::permute: return rewrite_movement(std::move(n));
-      case Op::where: return rewrite_where(std::move(n));
-      case Op::mul: return rewrite_mul(std::move(n));
-      case Op::neg: case Op::bit_not:
+      case Op::reshape:
+      case Op::expand:
+      case Op::permute:
+        return rewrite_movement(std::move(n));
+      case Op::where:
+        return rewrite_where(std::move(n));
+      case Op::mul:
+        return rewrite_mul(std::move(n));
+      case Op::neg:
+      case Op::bit_not:
         if (operand(n).op == n.op) return operand(n).inputs[0];
         break;
-      default: break;
+      default:
+        break;
     }
     return new_.add(std::move(n));
   }
@@ -60,14 +67,23 @@ class Simplifier {
 
   bool moves_nothing(const Node& n) const {
     switch (n.op) {
-      case Op::reshape: case Op::expand: return n.shape == operand(n).shape;
-      case Op::permute: return std::is_sorted(n.ints.begin(), n.ints.end());
-      case Op::flip: return n.ints.empty();
+      case Op::reshape:
+      case Op::expand:
+        return n.shape == operand(n).shape;
+      case Op::permute:
+        return std::is_sorted(n.ints.begin(), n.ints.end());
+      case Op::flip:
+        return n.ints.empty();
       case Op::shrink:
-        return n.shape == operand(n).shape && all_zero(n.syms) && std::all_of(n.ints.begin(), n.ints.end(), [](int64_t s) { return s == 1; });
-      case Op::pad: return all_zero(n.syms);
-      case Op::cast: case Op::bitcast: return n.dtype == operand(n).dtype;
-      default: return false;
+        return n.shape == operand(n).shape && all_zero(n.syms) &&
+               std::all_of(n.ints.begin(), n.ints.end(), [](int64_t s) { return s == 1; });
+      case Op::pad:
+        return all_zero(n.syms);
+      case Op::cast:
+      case Op::bitcast:
+        return n.dtype == operand(n).dtype;
+      default:
+        return false;
     }
   }
 
@@ -100,11 +116,16 @@ class Simplifier {
   static bool is_one(const Node& n) {
     if (n.op != Op::full) return false;
     switch (n.dtype) {
-      case DType::f64: return n.bits == std::bit_cast<uint64_t>(1.0);
-      case DType::f32: return n.bits == std::bit_cast<uint32_t>(1.0f);
-      case DType::f16: return n.bits == 0x3c00;
-      case DType::bf16: return n.bits == 0x3f80;
-      default: return n.bits == 1;
+      case DType::f64:
+        return n.bits == std::bit_cast<uint64_t>(1.0);
+      case DType::f32:
+        return n.bits == std::bit_cast<uint32_t>(1.0f);
+      case DType::f16:
+        return n.bits == 0x3c00;
+      case DType::bf16:
+        return n.bits == 0x3f80;
+      default:
+        return n.bits == 1;
     }
   }
 

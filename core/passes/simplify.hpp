@@ -1,6 +1,7 @@
-// Before: any verified graph. After: the same outputs, bit for bit, with fewer nodes: movement that moves nothing is gone,
-// movement of movement is one node, selections and multiplications by constants that decide them are gone, and so is
-// what no output needs. Only rewrites that are exact for every value, NaN and -0 included.
+// Before: any verified graph. After: the same outputs, bit for bit, with fewer nodes: movement that
+// moves nothing is gone, movement of movement is one node, selections and multiplications by
+// constants that decide them are gone, and so is what no output needs. Only rewrites that are exact
+// for every value, NaN and -0 included.
 #pragma once
 
 #include "core/ir/graph.hpp"

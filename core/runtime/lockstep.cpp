@@ -26,9 +26,15 @@ using Image = std::vector<uint8_t>;  // contents of one buffer of the program
 
 class Lockstep {
  public:
-  Lockstep(const std::shared_ptr<const Program>& program, const std::array<std::vector<DevicePtr>, 2>& devices,
-           Compiler& compiler, const LockstepCall& call, const InstanceOptions& options)
-      : program_(program), p_(*program), devices_(devices), compiler_(compiler), call_(call), options_(options) {}
+  Lockstep(const std::shared_ptr<const Program>& program,
+           const std::array<std::vector<DevicePtr>, 2>& devices, Compiler& compiler,
+           const LockstepCall& call, const InstanceOptions& options)
+      : program_(program),
+        p_(*program),
+        devices_(devices),
+        compiler_(compiler),
+        call_(call),
+        options_(options) {}
 
   Result<LockstepResult> run() {
     OST_TRY(fill_images());
@@ -47,23 +53,28 @@ class Lockstep {
   }
 
  private:
-  // What each buffer holds before the first step. Temps and outputs start as zeros: the same on both sides is enough.
+  // What each buffer holds before the first step. Temps and outputs start as zeros: the same on
+  // both sides is enough.
   Result<> fill_images() {
     for (size_t i = 0; i < p_.vars.size(); ++i) bindings_[p_.vars[i].name] = call_.vars[i];
     for (uint32_t b = 0; b < p_.buffers.size(); ++b) {
       const BufferDesc& desc = p_.buffers[b];
       OST_TRY_ASSIGN(const int64_t count, desc.elements.eval(bindings_));
-      Image& image = images_.emplace_back(static_cast<size_t>(count) * size_of(desc.dtype), uint8_t{0});
+      Image& image =
+          images_.emplace_back(static_cast<size_t>(count) * size_of(desc.dtype), uint8_t{0});
       std::span<const uint8_t> from;
       if (desc.kind == BufferKind::input) from = call_.inputs[desc.slot];
       if (desc.kind == BufferKind::constant) from = p_.constants[desc.slot].data->bytes;
-      if (desc.kind == BufferKind::state && p_.states[desc.slot].initial) from = p_.states[desc.slot].initial->bytes;
-      if (!from.empty()) std::memcpy(image.data(), from.data(), std::min(image.size(), from.size()));
+      if (desc.kind == BufferKind::state && p_.states[desc.slot].initial)
+        from = p_.states[desc.slot].initial->bytes;
+      if (!from.empty())
+        std::memcpy(image.data(), from.data(), std::min(image.size(), from.size()));
     }
     return {};
   }
 
-  // The launch as a program of its own: all its buffers are inputs, since what it does not write must stay as it was.
+  // The launch as a program of its own: all its buffers are inputs, since what it does not write
+  // must stay as it was.
   Program alone(const Step& step, std::vector<uint32_t>& buffers) const {
     Program m;
     m.numerics = p_.numerics;
@@ -90,7 +101,8 @@ class Lockstep {
       arg = slot;
     }
     for (const kir::Inst& inst : m.kernels[0].kir.insts) {
-      if (inst.op == OST_KIR_OP_PARAM && (inst.aux & OST_KIR_WRITE) != 0) m.inputs[only.args[inst.imm]].written = true;
+      if (inst.op == OST_KIR_OP_PARAM && (inst.aux & OST_KIR_WRITE) != 0)
+        m.inputs[only.args[inst.imm]].written = true;
     }
     m.steps.push_back(std::move(only));
     return m;
@@ -111,8 +123,8 @@ class Lockstep {
     return {};
   }
 
-  Result<std::vector<Image>> run_alone(const std::shared_ptr<const Program>& mini, std::span<const uint32_t> buffers,
-                                       const DevicePtr& device) {
+  Result<std::vector<Image>> run_alone(const std::shared_ptr<const Program>& mini,
+                                       std::span<const uint32_t> buffers, const DevicePtr& device) {
     OST_TRY_ASSIGN(auto instance, Instance::create(mini, {device}, compiler_, options_));
     std::vector<BufferRef> memory;
     for (const uint32_t b : buffers) {
@@ -168,7 +180,8 @@ class Lockstep {
     OST_TRY(instance->run(in, out, call_.vars));
     std::vector<Image> images;
     for (uint32_t o = 0; o < p_.outputs.size(); ++o) {
-      const BufferRef from = instance->output_is_written(o) ? out[o] : instance->output_alias(o, in);
+      const BufferRef from =
+          instance->output_is_written(o) ? out[o] : instance->output_alias(o, in);
       OST_TRY_ASSIGN(const uint64_t bytes, instance->output_bytes(o, call_.vars));
       Image& image = images.emplace_back(bytes);
       if (bytes > 0) OST_TRY(from.buffer->read(from.offset, image));
@@ -212,7 +225,8 @@ class Lockstep {
 uint64_t bit_distance(DType type, uint64_t a, uint64_t b) {
   if (a == b) return 0;
   if (!is_float(type)) {
-    const unsigned unused = 64 - bits_of(type);  // sign-extends, so that the difference is that of the numbers
+    const unsigned unused =
+        64 - bits_of(type);  // sign-extends, so that the difference is that of the numbers
     if (is_signed_int(type)) {
       const auto x = static_cast<int64_t>(a << unused) >> unused;
       const auto y = static_cast<int64_t>(b << unused) >> unused;
@@ -226,7 +240,8 @@ uint64_t bit_distance(DType type, uint64_t a, uint64_t b) {
   const bool b_is_nan = (b & ~f.sign) > f.infinity;
   if (a_is_nan && b_is_nan) return 0;
   if (a_is_nan || b_is_nan) return UINT64_MAX;
-  // Steps from -0 downward are negative, and -0 is one step below +0: signed zeros are different bits.
+  // Steps from -0 downward are negative, and -0 is one step below +0: signed zeros are different
+  // bits.
   const auto place = [&](uint64_t v) {
     return (v & f.sign) != 0 ? -static_cast<int64_t>(v & ~f.sign) - 1 : static_cast<int64_t>(v);
   };
@@ -236,8 +251,9 @@ uint64_t bit_distance(DType type, uint64_t a, uint64_t b) {
 }
 
 Result<LockstepResult> lockstep(const std::shared_ptr<const Program>& program,
-                                const std::array<std::vector<DevicePtr>, 2>& devices, Compiler& compiler,
-                                const LockstepCall& call, const InstanceOptions& options) {
+                                const std::array<std::vector<DevicePtr>, 2>& devices,
+                                Compiler& compiler, const LockstepCall& call,
+                                const InstanceOptions& options) {
   return Lockstep(program, devices, compiler, call, options).run();
 }
 

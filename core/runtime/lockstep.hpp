@@ -1,8 +1,8 @@
 // One program on two lists of devices, kernel by kernel: which is the first whose bits differ?
 //
-// Each launch runs alone on both sides, on the same bytes, and everything that it may write is compared; so a difference
-// is that kernel's own and not inherited. Then the whole program runs on each side, which the first part does not see:
-// arenas, order, copies.
+// Each launch runs alone on both sides, on the same bytes, and everything that it may write is
+// compared; so a difference is that kernel's own and not inherited. Then the whole program runs on
+// each side, which the first part does not see: arenas, order, copies.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ struct LockstepDifference {
   uint64_t index = 0;          // of the first element that differs
   uint64_t different = 0;      // elements of the buffer that differ
   std::array<uint64_t, 2> bits{};
-  uint64_t ulp = 0;  // representable numbers between the two; UINT64_MAX if one is a NaN; integers: |a - b|
+  uint64_t ulp =
+      0;  // representable numbers between the two; UINT64_MAX if one is a NaN; integers: |a - b|
 };
 
 struct LockstepResult {
@@ -34,10 +35,12 @@ struct LockstepCall {
 
 // The program has been verified; devices[side][i] is logical device i. All NaNs are one value.
 Result<LockstepResult> lockstep(const std::shared_ptr<const Program>& program,
-                                const std::array<std::vector<DevicePtr>, 2>& devices, Compiler& compiler,
-                                const LockstepCall& call, const InstanceOptions& options = {});
+                                const std::array<std::vector<DevicePtr>, 2>& devices,
+                                Compiler& compiler, const LockstepCall& call,
+                                const InstanceOptions& options = {});
 
-// How far apart two values of a type are, see LockstepDifference::ulp; 0 if they are equal, or both NaN.
+// How far apart two values of a type are, see LockstepDifference::ulp; 0 if they are equal, or both
+// NaN.
 uint64_t bit_distance(DType type, uint64_t a, uint64_t b);
 
 }  // namespace ost::runtime

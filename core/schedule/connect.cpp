@@ -69,18 +69,25 @@ Result<> place_temps(Program& p, const ScheduleOptions& options) {
     std::vector<Lifetime> lifetimes;
     for (uint32_t b = 0; b < p.buffers.size(); ++b) {
       const BufferDesc& buffer = p.buffers[b];
-      if (buffer.kind != BufferKind::temp || buffer.device != device || spans[b].first == kNoIndex) continue;
+      if (buffer.kind != BufferKind::temp || buffer.device != device || spans[b].first == kNoIndex)
+        continue;
       const Sym bytes = buffer.elements * Sym(size_of(buffer.dtype));
       if (!bytes.is_valid() || bytes.upper() == INT64_MAX) {
-        return fail(OST_INVALID_ARGUMENT, "an intermediate of {} elements is too large for any memory; bound its variables", buffer.elements.str());
+        return fail(
+            OST_INVALID_ARGUMENT,
+            "an intermediate of {} elements is too large for any memory; bound its variables",
+            buffer.elements.str());
       }
       temps.push_back(b);
-      lifetimes.push_back({static_cast<uint64_t>(std::max<int64_t>(bytes.upper(), 0)), spans[b].first, spans[b].last});
+      lifetimes.push_back({static_cast<uint64_t>(std::max<int64_t>(bytes.upper(), 0)),
+                           spans[b].first, spans[b].last});
     }
     if (temps.empty()) continue;
     const MemoryPlan plan = plan_memory(lifetimes, options.arena_alignment);
     if (plan.bytes > options.arena_limit) {
-      return fail(OST_OUT_OF_MEMORY, "the program needs an arena of {} bytes on device {}, more than the limit of {}; the smallest limit for this order is {}",
+      return fail(OST_OUT_OF_MEMORY,
+                  "the program needs an arena of {} bytes on device {}, more than the limit of {}; "
+                  "the smallest limit for this order is {}",
                   plan.bytes, device, options.arena_limit, plan.largest_live);
     }
     const auto arena = static_cast<uint32_t>(p.arenas.size());

@@ -16,37 +16,65 @@ using ir::NodeId;
 using ir::Op;
 
 constexpr uint32_t kStoredNowhere = UINT32_MAX;
-constexpr size_t kMaxInlined = 192;          // nodes in a kernel: bounds compile time and register pressure
-constexpr size_t kMaxConsumers = 4;          // kernels that may recompute a node
-constexpr int kContractionBudget = 6;        // cost of operations on the way into a contraction's operand
-constexpr int64_t kSmallRow = 65536;         // a reduction this short may serialise its kernel
+constexpr size_t kMaxInlined = 192;  // nodes in a kernel: bounds compile time and register pressure
+constexpr size_t kMaxConsumers = 4;  // kernels that may recompute a node
+constexpr int kContractionBudget = 6;  // cost of operations on the way into a contraction's operand
+constexpr int64_t kSmallRow = 65536;   // a reduction this short may serialise its kernel
 constexpr int64_t kMinRows = 8;
 
 // What it costs to compute a node once more, in simple operations.
 int cost_of(Op op) {
   switch (op) {
-    case Op::exp: case Op::exp2: case Op::expm1: case Op::log: case Op::log2: case Op::log1p: case Op::sin: case Op::cos:
-    case Op::tanh: case Op::sigmoid: case Op::silu: case Op::erf: case Op::gelu: case Op::rsqrt: case Op::pow: return 16;
-    case Op::div: case Op::rem: case Op::sqrt: case Op::gather: return 4;
-    case Op::where: case Op::pad: return 1;
-    default: return ir::is_movement(op) ? 0 : 1;
+    case Op::exp:
+    case Op::exp2:
+    case Op::expm1:
+    case Op::log:
+    case Op::log2:
+    case Op::log1p:
+    case Op::sin:
+    case Op::cos:
+    case Op::tanh:
+    case Op::sigmoid:
+    case Op::silu:
+    case Op::erf:
+    case Op::gelu:
+    case Op::rsqrt:
+    case Op::pow:
+      return 16;
+    case Op::div:
+    case Op::rem:
+    case Op::sqrt:
+    case Op::gather:
+      return 4;
+    case Op::where:
+    case Op::pad:
+      return 1;
+    default:
+      return ir::is_movement(op) ? 0 : 1;
   }
 }
 
-bool is_source(Op op) { return op == Op::input || op == Op::full || op == Op::iota || op == Op::size; }
-bool is_writer(Op op) { return op == Op::assign || op == Op::scatter || op == Op::scatter_add || op == Op::copy; }
+bool is_source(Op op) {
+  return op == Op::input || op == Op::full || op == Op::iota || op == Op::size;
+}
+bool is_writer(Op op) {
+  return op == Op::assign || op == Op::scatter || op == Op::scatter_add || op == Op::copy;
+}
 // Contractions that a device tiles; those with the order `tree` are rows with two operands.
 bool is_tiled(const Node& n) {
   return (n.op == Op::contract && n.order != kir::Order::tree) || n.op == Op::attention;
 }
-bool is_row_reduction(const Node& n) { return ir::is_reduction(n.op) || (n.op == Op::contract && !is_tiled(n)); }
+bool is_row_reduction(const Node& n) {
+  return ir::is_reduction(n.op) || (n.op == Op::contract && !is_tiled(n));
+}
 
 class Fuser {
  public:
   Fuser(const ir::Graph& graph, const FuseOptions& options) : g_(graph), options_(options) {}
 
-  // Returns values that must be stored after all, for the next run to be told in `store_first`: those that an assign must
-  // not compute in place, since they read what it overwrites, and rows that ended up beside a contraction.
+  // Returns values that must be stored after all, for the next run to be told in `store_first`:
+  // those that an assign must not compute in place, since they read what it overwrites, and rows
+  // that ended up beside a contraction.
   std::vector<NodeId> run(const std::vector<NodeId>& store_first) {
     find_reachable();
     alone_.assign(g_.nodes().size(), false);
@@ -59,7 +87,8 @@ class Fuser {
       decide(n);
       uses_[n].clear();  // not needed any more
     }
-    for (const auto& [kernel, reduction] : rows_beside_contractions_) store_rows_apart(plan_.kernels[kernel], reduction);
+    for (const auto& [kernel, reduction] : rows_beside_contractions_)
+      store_rows_apart(plan_.kernels[kernel], reduction);
     return std::move(store_after_all_);
   }
 
@@ -86,7 +115,8 @@ class Fuser {
       for (NodeId in : node.inputs) reachable_[in] = true;
       if (is_writer(node.op)) forced_[i] = true;
       if (node.op == Op::copy) forced_[node.inputs[0]] = true;
-      // A store happens once for each point of the axes that it depends on: an index that is loaded depends on its own.
+      // A store happens once for each point of the axes that it depends on: an index that is loaded
+      // depends on its own.
       if (node.op == Op::scatter || node.op == Op::scatter_add) forced_[node.inputs[1]] = true;
       if (node.op == Op::attention) {
         for (size_t k = 0; k < 3; ++k) force_below_movement(node.inputs[k]);
@@ -103,7 +133,8 @@ class Fuser {
   void decide(NodeId n) {
     const Node& node = g_.node(n);
     auto& uses = uses_[n];
-    if (is_writer(node.op)) return start_kernel(n, std::string(ir::name_of(node.op)) + " writes memory");
+    if (is_writer(node.op))
+      return start_kernel(n, std::string(ir::name_of(node.op)) + " writes memory");
     if (forced_[n]) {
       if (uses.empty() || !try_join(n)) start_kernel(n, "an output or a copied value");
       return;
@@ -112,7 +143,8 @@ class Fuser {
     std::string refusal;
     if (can_inline(n, refusal)) return inline_into_all(n);
     if (ir::is_elementwise(node.op) && !over_budget(node) && try_join(n)) return;
-    for (const UseIn& u : uses) plan_.kernels[u.kernel].ended = fmt::format("{}: {}", ir::name_of(node.op), refusal);
+    for (const UseIn& u : uses)
+      plan_.kernels[u.kernel].ended = fmt::format("{}: {}", ir::name_of(node.op), refusal);
     start_kernel(n, std::string(ir::name_of(node.op)));
   }
 
@@ -121,7 +153,8 @@ class Fuser {
     const auto& uses = uses_[n];
     const bool movement = ir::is_movement(node.op);
     if (!movement && over_budget(node)) {
-      refusal = fmt::format("{} elements are more than the memory budget of {}", numel(node.shape).str(), options_.memory_budget);
+      refusal = fmt::format("{} elements are more than the memory budget of {}",
+                            numel(node.shape).str(), options_.memory_budget);
       return false;
     }
     if (uses.size() > kMaxConsumers && !movement) {
@@ -159,8 +192,11 @@ class Fuser {
       }
     }
     if (uses.size() == 1) return true;
-    const bool light = cost <= 1 && std::all_of(node.inputs.begin(), node.inputs.end(), [&](NodeId in) { return is_leaf(in); });
-    if (!light) refusal = fmt::format("needed by {} kernels and not cheap enough to compute in each", uses.size());
+    const bool light = cost <= 1 && std::all_of(node.inputs.begin(), node.inputs.end(),
+                                                [&](NodeId in) { return is_leaf(in); });
+    if (!light)
+      refusal =
+          fmt::format("needed by {} kernels and not cheap enough to compute in each", uses.size());
     return light;
   }
 
@@ -173,11 +209,16 @@ class Fuser {
   bool can_be_epilogue_of(NodeId n, const UseIn& u, std::string& refusal) {
     KernelPlan& k = plan_.kernels[u.kernel];
     const Node& root = g_.node(k.root);
-    if (k.has_contraction) refusal = "the kernel has a contraction already";
-    else if (k.has_reduction) refusal = "the kernel has a reduction";
-    else if (!is_writer_space(root) && !(ir::is_elementwise(root.op) || ir::is_movement(root.op))) refusal = "its consumer is not elementwise";
-    else if (!u.use.is_identity() || g_.node(n).shape != space_of(k)) refusal = "its consumer indexes it in another way";
-    else return k.has_contraction = true;
+    if (k.has_contraction)
+      refusal = "the kernel has a contraction already";
+    else if (k.has_reduction)
+      refusal = "the kernel has a reduction";
+    else if (!is_writer_space(root) && !(ir::is_elementwise(root.op) || ir::is_movement(root.op)))
+      refusal = "its consumer is not elementwise";
+    else if (!u.use.is_identity() || g_.node(n).shape != space_of(k))
+      refusal = "its consumer indexes it in another way";
+    else
+      return k.has_contraction = true;
     return false;
   }
 
@@ -188,12 +229,18 @@ class Fuser {
     const uint64_t rows = u.use.depends_on();
     if (k.has_contraction) {
       refusal = "the kernel has a contraction";
-      if (!is_tiled(g_.node(k.root)) && !is_writer(g_.node(k.root).op)) rows_beside_contractions_.emplace_back(u.kernel, n);
-    } else if (u.use.contraction_operand) refusal = "its consumer is a contraction";
-    else if (rows & kReduceBit) refusal = "its consumer reduces it again";
-    else if (!u.use.is_single()) refusal = "it is needed at several places of a row";
-    else if (!chains_with(row_sets_[u.kernel], rows)) refusal = "the kernel has rows along other axes";
-    else if (serialises(k, rows, node)) refusal = "one long row would leave nothing to run in parallel";
+      if (!is_tiled(g_.node(k.root)) && !is_writer(g_.node(k.root).op))
+        rows_beside_contractions_.emplace_back(u.kernel, n);
+    } else if (u.use.contraction_operand)
+      refusal = "its consumer is a contraction";
+    else if (rows & kReduceBit)
+      refusal = "its consumer reduces it again";
+    else if (!u.use.is_single())
+      refusal = "it is needed at several places of a row";
+    else if (!chains_with(row_sets_[u.kernel], rows))
+      refusal = "the kernel has rows along other axes";
+    else if (serialises(k, rows, node))
+      refusal = "one long row would leave nothing to run in parallel";
     else {
       row_sets_[u.kernel].push_back(rows);
       return k.has_reduction = true;
@@ -202,7 +249,8 @@ class Fuser {
   }
 
   static bool chains_with(const std::vector<uint64_t>& sets, uint64_t rows) {
-    return std::all_of(sets.begin(), sets.end(), [&](uint64_t s) { return (s & rows) == s || (s & rows) == rows; });
+    return std::all_of(sets.begin(), sets.end(),
+                       [&](uint64_t s) { return (s & rows) == s || (s & rows) == rows; });
   }
 
   bool serialises(const KernelPlan& k, uint64_t rows, const Node& node) const {
@@ -216,8 +264,11 @@ class Fuser {
     if (count >= static_cast<double>(kMinRows) || count == all) return false;
     double length = 1;
     const Node& operand = g_.node(node.inputs[0]);
-    if (node.op == Op::contract) length = static_cast<double>(operand.shape.back().upper());
-    else for (int64_t d : node.ints) length *= static_cast<double>(operand.shape[static_cast<size_t>(d)].upper());
+    if (node.op == Op::contract)
+      length = static_cast<double>(operand.shape.back().upper());
+    else
+      for (int64_t d : node.ints)
+        length *= static_cast<double>(operand.shape[static_cast<size_t>(d)].upper());
     return std::max(length, all / count) > static_cast<double>(kSmallRow);
   }
 
@@ -231,15 +282,20 @@ class Fuser {
     return root.shape;
   }
 
-  // An elementwise node of the shape of a kernel that uses it element by element becomes one more output of that kernel.
+  // An elementwise node of the shape of a kernel that uses it element by element becomes one more
+  // output of that kernel.
   bool try_join(NodeId n) {
     if (!options_.fuse || alone_[n] || !ir::is_elementwise(g_.node(n).op)) return false;
     auto& uses = uses_[n];
     for (const UseIn& u : uses) {
       KernelPlan& k = plan_.kernels[u.kernel];
       const Op root = g_.node(k.root).op;
-      if (is_writer(root) || !u.use.is_identity() || (u.use.depends_on() & kReduceBit) || u.use.contraction_operand) continue;
-      if (g_.node(n).shape != space_of(k) || k.inlined.size() >= kMaxInlined || k.outputs.size() >= 8) continue;
+      if (is_writer(root) || !u.use.is_identity() || (u.use.depends_on() & kReduceBit) ||
+          u.use.contraction_operand)
+        continue;
+      if (g_.node(n).shape != space_of(k) || k.inlined.size() >= kMaxInlined ||
+          k.outputs.size() >= 8)
+        continue;
       const bool cyclic = std::any_of(uses.begin(), uses.end(), [&](const UseIn& other) {
         return other.kernel != u.kernel && reaches(other.kernel, u.kernel);
       });
@@ -273,10 +329,14 @@ class Fuser {
   void start_uses(NodeId n, uint32_t k) {
     const Node& node = g_.node(n);
     switch (node.op) {
-      case Op::copy: return;
-      case Op::assign: return add_use(node.inputs[1], {k, IndexUse::identity(g_.node(node.inputs[1]).shape)});
-      case Op::scatter: case Op::scatter_add: {
-        // Two kernels in one step of the plan: the base is computed into the result, then rows are written in order.
+      case Op::copy:
+        return;
+      case Op::assign:
+        return add_use(node.inputs[1], {k, IndexUse::identity(g_.node(node.inputs[1]).shape)});
+      case Op::scatter:
+      case Op::scatter_add: {
+        // Two kernels in one step of the plan: the base is computed into the result, then rows are
+        // written in order.
         plan_.kernels[k].has_contraction = true;  // keeps reductions out of the ordered loop
         add_use(node.inputs[0], {k, IndexUse::identity(node.shape)});
         IndexUse whole = IndexUse::identity(g_.node(node.inputs[2]).shape);
@@ -285,7 +345,8 @@ class Fuser {
         add_use(node.inputs[1], {k, index});
         return;
       }
-      default: propagate(n, {{k, IndexUse::identity(node.shape)}});
+      default:
+        propagate(n, {{k, IndexUse::identity(node.shape)}});
     }
   }
 
@@ -322,7 +383,8 @@ class Fuser {
     if (std::find(e.begin(), e.end(), to) == e.end()) e.push_back(to);
   }
 
-  // True if kernel `from` must run before `to` as far as is known now. Bounded: gives up (true) on large cones.
+  // True if kernel `from` must run before `to` as far as is known now. Bounded: gives up (true) on
+  // large cones.
   bool reaches(uint32_t from, uint32_t to) const {
     std::vector<uint32_t> stack{from}, seen{from};
     while (!stack.empty()) {
@@ -339,8 +401,9 @@ class Fuser {
     return false;
   }
 
-  // A row sequence and a contraction met in one elementwise kernel (matmul(a, b) + softmax(c)), which took the contraction
-  // first: what depends on the reduction alone becomes a row kernel of its own instead of falling apart.
+  // A row sequence and a contraction met in one elementwise kernel (matmul(a, b) + softmax(c)),
+  // which took the contraction first: what depends on the reduction alone becomes a row kernel of
+  // its own instead of falling apart.
   void store_rows_apart(const KernelPlan& k, NodeId reduction) {
     std::vector<NodeId> nodes(k.inlined);
     nodes.insert(nodes.end(), k.outputs.begin(), k.outputs.end());
@@ -358,7 +421,8 @@ class Fuser {
     for (NodeId n : nodes) {
       if (!product[n]) continue;
       for (NodeId in : g_.node(n).inputs) {
-        if (find(rows, in) && !find(product, in) && !ir::is_movement(g_.node(in).op)) store_after_all_.push_back(in);
+        if (find(rows, in) && !find(product, in) && !ir::is_movement(g_.node(in).op))
+          store_after_all_.push_back(in);
       }
     }
   }
@@ -371,7 +435,8 @@ class Fuser {
       const Node& root = g_.node(plan_.kernels[u.kernel].root);
       if (root.op != Op::assign || storage_of(g_, root.inputs[0]) != storage_of(g_, n)) continue;
       const bool whole = root.shape == g_.node(root.inputs[1]).shape;
-      if (!whole || !u.use.is_identity() || g_.node(n).shape != root.shape) store_after_all_.push_back(root.inputs[1]);
+      if (!whole || !u.use.is_identity() || g_.node(n).shape != root.shape)
+        store_after_all_.push_back(root.inputs[1]);
     }
   }
 
@@ -382,8 +447,8 @@ class Fuser {
   std::vector<std::pair<uint32_t, NodeId>> rows_beside_contractions_;  // kernel, refused reduction
   std::vector<bool> reachable_, forced_, alone_;
   std::vector<std::vector<UseIn>> uses_;
-  std::vector<std::vector<uint64_t>> row_sets_;   // per kernel: the row axes of its reductions
-  std::vector<std::vector<uint32_t>> edges_;      // kernel -> kernels that read it
+  std::vector<std::vector<uint64_t>> row_sets_;  // per kernel: the row axes of its reductions
+  std::vector<std::vector<uint32_t>> edges_;     // kernel -> kernels that read it
 };
 
 }  // namespace
@@ -398,7 +463,9 @@ FusePlan fuse(const ir::Graph& graph, const FuseOptions& options) {
   for (;;) {
     Fuser fuser(graph, options);
     std::vector<NodeId> more = fuser.run(store_first);
-    std::erase_if(more, [&](NodeId n) { return std::find(store_first.begin(), store_first.end(), n) != store_first.end(); });
+    std::erase_if(more, [&](NodeId n) {
+      return std::find(store_first.begin(), store_first.end(), n) != store_first.end();
+    });
     if (more.empty()) return fuser.finish();
     store_first.insert(store_first.end(), more.begin(), more.end());
   }

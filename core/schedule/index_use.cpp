@@ -50,14 +50,18 @@ void through_reshape(const Node& node, const Node& operand, const AxisMap& use, 
 }
 
 // An axis that the node itself introduces and runs over.
-AxisUse reduce_axis(ir::NodeId node, uint64_t which) { return {kReduceBit, mix(node + 1, which + 1)}; }
+AxisUse reduce_axis(ir::NodeId node, uint64_t which) {
+  return {kReduceBit, mix(node + 1, which + 1)};
+}
 
 }  // namespace
 
 IndexUse IndexUse::identity(std::span<const Sym> shape) {
   AxisMap map;
   for (size_t d = 0; d < shape.size(); ++d) {
-    map.push_back(is_one(shape[d]) ? AxisUse{} : AxisUse{uint64_t{1} << std::min<size_t>(d, 62), mix(d + 1, 0)});
+    map.push_back(is_one(shape[d])
+                      ? AxisUse{}
+                      : AxisUse{uint64_t{1} << std::min<size_t>(d, 62), mix(d + 1, 0)});
   }
   IndexUse use;
   use.maps.push_back(std::move(map));
@@ -105,9 +109,12 @@ AxisMap map_of_operand(const ir::Graph& graph, ir::NodeId id, size_t k, const Ax
   const size_t rank = operand.shape.size();
   AxisMap axes(rank);
   switch (node.op) {
-    case Op::reshape: through_reshape(node, operand, use, axes); break;
+    case Op::reshape:
+      through_reshape(node, operand, use, axes);
+      break;
     case Op::permute:
-      for (size_t d = 0; d < node.shape.size(); ++d) axes[static_cast<size_t>(node.ints[d])] = use[d];
+      for (size_t d = 0; d < node.shape.size(); ++d)
+        axes[static_cast<size_t>(node.ints[d])] = use[d];
       break;
     case Op::expand:
       for (size_t d = 0; d < rank; ++d) {
@@ -119,20 +126,23 @@ AxisMap map_of_operand(const ir::Graph& graph, ir::NodeId id, size_t k, const Ax
         const bool plain = node.syms[d] == Sym(0) && (node.ints.empty() || node.ints[d] == 1);
         axes[d] = use[d];
         if (!plain && axes[d].hash != 0) {
-          axes[d].hash = mix(mix(axes[d].hash, hash_sym(node.syms[d])), node.ints.empty() ? 1 : static_cast<uint64_t>(node.ints[d]));
+          axes[d].hash = mix(mix(axes[d].hash, hash_sym(node.syms[d])),
+                             node.ints.empty() ? 1 : static_cast<uint64_t>(node.ints[d]));
         }
       }
       break;
     case Op::pad:
       for (size_t d = 0; d < rank; ++d) {
         axes[d] = use[d];
-        if (!(node.syms[d] == Sym(0)) && axes[d].hash != 0) axes[d].hash = mix(axes[d].hash, mix(3, hash_sym(node.syms[d])));
+        if (!(node.syms[d] == Sym(0)) && axes[d].hash != 0)
+          axes[d].hash = mix(axes[d].hash, mix(3, hash_sym(node.syms[d])));
       }
       break;
     case Op::flip:
       axes = use;
       for (int64_t d : node.ints) {
-        if (axes[static_cast<size_t>(d)].hash != 0) axes[static_cast<size_t>(d)].hash = mix(axes[static_cast<size_t>(d)].hash, 5);
+        if (axes[static_cast<size_t>(d)].hash != 0)
+          axes[static_cast<size_t>(d)].hash = mix(axes[static_cast<size_t>(d)].hash, 5);
       }
       break;
     case Op::contract: {  // [.., M, K], [.., N, K] -> [.., M, N]
@@ -164,7 +174,8 @@ AxisMap map_of_operand(const ir::Graph& graph, ir::NodeId id, size_t k, const Ax
     default:
       if (ir::is_reduction(node.op)) {
         axes = use;
-        for (int64_t d : node.ints) axes[static_cast<size_t>(d)] = reduce_axis(id, static_cast<uint64_t>(d));
+        for (int64_t d : node.ints)
+          axes[static_cast<size_t>(d)] = reduce_axis(id, static_cast<uint64_t>(d));
       } else if (rank == use.size()) {
         axes = use;  // elementwise
       }
@@ -175,7 +186,8 @@ AxisMap map_of_operand(const ir::Graph& graph, ir::NodeId id, size_t k, const Ax
 
 }  // namespace
 
-IndexUse use_of_operand(const ir::Graph& graph, ir::NodeId node, size_t operand, const IndexUse& use) {
+IndexUse use_of_operand(const ir::Graph& graph, ir::NodeId node, size_t operand,
+                        const IndexUse& use) {
   IndexUse out = use;
   out.maps.clear();
   for (const AxisMap& map : use.maps) out.add_map(map_of_operand(graph, node, operand, map));

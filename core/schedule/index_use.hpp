@@ -1,6 +1,8 @@
-// How a node is indexed from inside a kernel: for each of its axes, which axes of the kernel's root decide the index.
+// How a node is indexed from inside a kernel: for each of its axes, which axes of the kernel's root
+// decide the index.
 //
-// A use is a summary, not an index expression: equal hashes mean equal index maps, different ones may still be equal.
+// A use is a summary, not an index expression: equal hashes mean equal index maps, different ones
+// may still be equal.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +13,8 @@
 namespace ost {
 
 struct AxisUse {
-  uint64_t axes = 0;  // bit d: depends on axis d of the root; kReduceBit: on an axis that a reduction introduced
+  uint64_t axes = 0;  // bit d: depends on axis d of the root; kReduceBit: on an axis that a
+                      // reduction introduced
   uint64_t hash = 0;  // of the map; 0 for the constant index 0
   friend bool operator==(const AxisUse&, const AxisUse&) = default;
 };
@@ -23,7 +26,8 @@ struct IndexUse {
   std::vector<AxisMap> maps;  // the different index maps of all uses seen so far, at most kMaxMaps
   bool many = false;          // there were more than kMaxMaps
   bool contraction_operand = false;
-  int budget = 1 << 20;       // operations that may still be inlined here (small for operands of contractions)
+  int budget =
+      1 << 20;  // operations that may still be inlined here (small for operands of contractions)
 
   static constexpr size_t kMaxMaps = 4;
 
@@ -37,6 +41,7 @@ struct IndexUse {
 };
 
 // The use of operand `operand` of `node` that follows from a use of the node itself.
-IndexUse use_of_operand(const ir::Graph& graph, ir::NodeId node, size_t operand, const IndexUse& use);
+IndexUse use_of_operand(const ir::Graph& graph, ir::NodeId node, size_t operand,
+                        const IndexUse& use);
 
 }  // namespace ost

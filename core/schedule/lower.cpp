@@ -29,9 +29,12 @@ class Lowerer {
   Result<LoweredKernel> main_kernel() {
     const Node& root = g_.node(plan_.root);
     declare_params(writes());
-    if (root.op == Op::assign) store_assign(root);
-    else if (root.op == Op::scatter || root.op == Op::scatter_add) store_at(plan_.root, root.shape, root.inputs[0]);
-    else for (NodeId n : plan_.outputs) store_at(n, root.shape, n);
+    if (root.op == Op::assign)
+      store_assign(root);
+    else if (root.op == Op::scatter || root.op == Op::scatter_add)
+      store_at(plan_.root, root.shape, root.inputs[0]);
+    else
+      for (NodeId n : plan_.outputs) store_at(n, root.shape, n);
     return finish();
   }
 
@@ -51,8 +54,8 @@ class Lowerer {
     return out;
   }
 
-  // Written parameters come first; whether one is read as well shows only at the end, so reads of written buffers are
-  // found beforehand.
+  // Written parameters come first; whether one is read as well shows only at the end, so reads of
+  // written buffers are found beforehand.
   void declare_params(const std::vector<BufferId>& written, bool read_back = false) {
     std::set<BufferId> read;
     find_reads(plan_.root, read, true);
@@ -84,13 +87,16 @@ class Lowerer {
     return p;
   }
 
-  // A guarded kernel masks every access by the size of its buffer. That changes no value, since an access that happens is
-  // inside, but it makes the proof trivial where the index arithmetic is too hard for the prover.
+  // A guarded kernel masks every access by the size of its buffer. That changes no value, since an
+  // access that happens is inside, but it makes the proof trivial where the index arithmetic is too
+  // hard for the prover.
   Value guard(Value p, Value index, Value mask) {
     if (!guarded_) return mask;
     return both(mask, b_.bit_and(b_.le(b_.i64(0), index), b_.lt(index, counts_.at(p))));
   }
-  bool never(Value mask) const { return mask != kNone && b_.op(mask) == kir::Op::constant && b_.inst(mask).imm == 0; }
+  bool never(Value mask) const {
+    return mask != kNone && b_.op(mask) == kir::Op::constant && b_.inst(mask).imm == 0;
+  }
   Value load(Value p, Value index, Value mask) {
     const Value m = guard(p, index, mask);
     return never(m) ? b_.constant(b_.dtype(p), 0) : b_.load(p, index, m);
@@ -143,7 +149,8 @@ class Lowerer {
     for (const ReshapeRun& r : reshape_runs(operand.shape, node.shape)) {
       const size_t from = r.from_end - r.from_begin, to = r.to_end - r.to_begin;
       if (from == 0) continue;
-      const Value position = linear({node.shape.data() + r.to_begin, to}, {index.data() + r.to_begin, to});
+      const Value position =
+          linear({node.shape.data() + r.to_begin, to}, {index.data() + r.to_begin, to});
       split(position, {operand.shape.data() + r.from_begin, from}, out, r.from_begin);
     }
     return out;
@@ -151,11 +158,12 @@ class Lowerer {
 
   Value both(Value a, Value m) { return a == kNone ? m : m == kNone ? a : b_.bit_and(a, m); }
 
-  // --- evaluation: the value of a node at an index, as KIR. Where `mask` is false the value is not used and nothing is
-  // loaded for it. ---
+  // --- evaluation: the value of a node at an index, as KIR. Where `mask` is false the value is not
+  // used and nothing is loaded for it. ---
 
   Value eval(NodeId n, const Index& index, Value mask) {
-    if (numel(g_.node(n).shape) == Sym(0)) return b_.constant(g_.node(n).dtype, 0);  // no element of it is ever used
+    if (numel(g_.node(n).shape) == Sym(0))
+      return b_.constant(g_.node(n).dtype, 0);  // no element of it is ever used
     auto key = std::make_tuple(n, index, mask);
     if (auto it = memo_.find(key); it != memo_.end()) return it->second;
     const Value v = compute(n, index, mask);
@@ -168,7 +176,8 @@ class Lowerer {
     const Node& node = g_.node(n);
     const bool here = inlined_.contains(n);
     if (node.op == Op::input || (c_.plan.is_stored(n) && !here)) {
-      if (numel(node.shape) == Sym(0)) return b_.constant(node.dtype, 0);  // read behind a mask that is never true
+      if (numel(node.shape) == Sym(0))
+        return b_.constant(node.dtype, 0);  // read behind a mask that is never true
       return load(param(n), linear(node.shape, index), mask);
     }
     if (ir::is_elementwise(node.op)) {
@@ -179,19 +188,27 @@ class Lowerer {
     if (ir::is_movement(node.op)) return movement(node, index, mask);
     if (ir::is_reduction(node.op)) return reduction(node, index, mask);
     switch (node.op) {
-      case Op::full: return b_.constant(node.dtype, node.bits);
-      case Op::iota: return index[static_cast<size_t>(node.ints[0])];
-      case Op::size: return sym(node.syms[0]);
-      case Op::contract: return contraction(node, index, mask);
-      case Op::attention: return attention(node, index, mask);
-      case Op::gather: return gather(node, index, mask);
-      default: return kNone;
+      case Op::full:
+        return b_.constant(node.dtype, node.bits);
+      case Op::iota:
+        return index[static_cast<size_t>(node.ints[0])];
+      case Op::size:
+        return sym(node.syms[0]);
+      case Op::contract:
+        return contraction(node, index, mask);
+      case Op::attention:
+        return attention(node, index, mask);
+      case Op::gather:
+        return gather(node, index, mask);
+      default:
+        return kNone;
     }
   }
 
-  // A slice with clamped bounds is inside of its operand by an argument about min and max that the prover of bounds does
-  // not follow: a mask that is always true says it in its terms.
-  Value said_again(Value mask, Value position, const Sym& start, const Sym& count, const Sym& extent) {
+  // A slice with clamped bounds is inside of its operand by an argument about min and max that the
+  // prover of bounds does not follow: a mask that is always true says it in its terms.
+  Value said_again(Value mask, Value position, const Sym& start, const Sym& count,
+                   const Sym& extent) {
     if (is_polynomial(start) && is_polynomial(count)) return mask;
     if (start.lower() < 0) mask = both(b_.le(b_.i64(0), position), mask);
     return both(b_.lt(position, sym(extent)), mask);
@@ -208,12 +225,15 @@ class Lowerer {
     const Node& operand = g_.node(node.inputs[0]);
     Index out(operand.shape.size(), kNone);
     switch (node.op) {
-      case Op::reshape: out = through_reshape(node, operand, index); break;
+      case Op::reshape:
+        out = through_reshape(node, operand, index);
+        break;
       case Op::permute:
         for (size_t d = 0; d < index.size(); ++d) out[static_cast<size_t>(node.ints[d])] = index[d];
         break;
       case Op::expand:
-        for (size_t d = 0; d < index.size(); ++d) out[d] = operand.shape[d] == Sym(1) ? b_.i64(0) : index[d];
+        for (size_t d = 0; d < index.size(); ++d)
+          out[d] = operand.shape[d] == Sym(1) ? b_.i64(0) : index[d];
         break;
       case Op::shrink:
         for (size_t d = 0; d < index.size(); ++d) {
@@ -229,8 +249,10 @@ class Lowerer {
           out[d] = b_.sub(b_.sub(sym(operand.shape[d]), b_.i64(1)), index[d]);
         }
         break;
-      case Op::pad: return padded(node, operand, index, mask);
-      default: break;
+      case Op::pad:
+        return padded(node, operand, index, mask);
+      default:
+        break;
     }
     return eval(node.inputs[0], out, mask);
   }
@@ -245,7 +267,8 @@ class Lowerer {
         out[d] = b_.sub(index[d], sym(node.syms[d]));
         inside = both(inside, b_.le(b_.i64(0), out[d]));
       }
-      if (!(node.syms[rank + d] == Sym(0))) inside = both(inside, b_.lt(out[d], sym(operand.shape[d])));
+      if (!(node.syms[rank + d] == Sym(0)))
+        inside = both(inside, b_.lt(out[d], sym(operand.shape[d])));
     }
     const Value value = eval(node.inputs[0], out, both(mask, inside));
     if (inside == kNone) return value;
@@ -254,20 +277,30 @@ class Lowerer {
 
   static kir::Combine combine_of(Op op) {
     switch (op) {
-      case Op::sum: return kir::Combine::sum;
-      case Op::prod: return kir::Combine::prod;
-      case Op::max: case Op::argmax: return kir::Combine::max;
-      case Op::min: case Op::argmin: return kir::Combine::min;
-      case Op::bit_and_reduce: return kir::Combine::bit_and;
-      case Op::bit_or_reduce: return kir::Combine::bit_or;
-      default: return kir::Combine::bit_xor;
+      case Op::sum:
+        return kir::Combine::sum;
+      case Op::prod:
+        return kir::Combine::prod;
+      case Op::max:
+      case Op::argmax:
+        return kir::Combine::max;
+      case Op::min:
+      case Op::argmin:
+        return kir::Combine::min;
+      case Op::bit_and_reduce:
+        return kir::Combine::bit_and;
+      case Op::bit_or_reduce:
+        return kir::Combine::bit_or;
+      default:
+        return kir::Combine::bit_xor;
     }
   }
 
   Value widen(Value v) { return is_half(b_.dtype(v)) ? b_.cast(DType::f32, v) : v; }
   Value narrow(DType t, Value v) { return b_.dtype(v) == t ? v : b_.cast(t, v); }
 
-  // The reduced axes are one KIR axis over their row-major index: that is the index which the order tag speaks of.
+  // The reduced axes are one KIR axis over their row-major index: that is the index which the order
+  // tag speaks of.
   Value reduction(const Node& node, const Index& index, Value mask) {
     const Node& operand = g_.node(node.inputs[0]);
     Shape extents;
@@ -276,10 +309,12 @@ class Lowerer {
     Index parts(extents.size(), kNone), at(index);
     split(axis, extents, parts, 0);
     for (size_t i = 0; i < node.ints.size(); ++i) at[static_cast<size_t>(node.ints[i])] = parts[i];
-    // A reduction that is known to be empty computes no operand: its index would not even depend on the axis.
+    // A reduction that is known to be empty computes no operand: its index would not even depend on
+    // the axis.
     const bool empty = numel(extents) == Sym(0);
     const Value value = empty ? b_.constant(operand.dtype, 0) : eval(node.inputs[0], at, mask);
-    if (node.op == Op::argmax || node.op == Op::argmin) return b_.argreduce(combine_of(node.op), widen(value), axis);
+    if (node.op == Op::argmax || node.op == Op::argmin)
+      return b_.argreduce(combine_of(node.op), widen(value), axis);
     return narrow(node.dtype, b_.reduce(combine_of(node.op), node.order, widen(value), axis));
   }
 
@@ -292,7 +327,8 @@ class Lowerer {
     right.back() = axis;
     const bool empty = a.back() == Sym(0);
     const auto operand = [&](size_t i, const Index& at) {
-      return widen(empty ? b_.constant(g_.node(node.inputs[i]).dtype, 0) : eval(node.inputs[i], at, mask));
+      return widen(empty ? b_.constant(g_.node(node.inputs[i]).dtype, 0)
+                         : eval(node.inputs[i], at, mask));
     };
     const Value x = operand(0, left), y = operand(1, right);
     return narrow(node.dtype, b_.contract(node.order, x, y, axis));
@@ -307,7 +343,8 @@ class Lowerer {
     k[r - 2] = keys, k[r - 1] = depth;
     v[r - 2] = keys;
     m[r - 1] = keys;
-    const Value dot = b_.contract(kir::Order::blk256, eval(node.inputs[0], q, mask), eval(node.inputs[1], k, mask), depth);
+    const Value dot = b_.contract(kir::Order::blk256, eval(node.inputs[0], q, mask),
+                                  eval(node.inputs[1], k, mask), depth);
     const Value score = b_.mul(b_.constant(DType::f32, node.bits), dot);
     return b_.attn(score, eval(node.inputs[3], m, mask), eval(node.inputs[2], v, mask), keys);
   }
@@ -349,8 +386,10 @@ class Lowerer {
     const Node& value = g_.node(node.inputs[1]);
     const Index axes = axes_of(value.shape);
     Index at(axes);
-    for (size_t d = 0; d < at.size() && d < node.syms.size(); ++d) at[d] = b_.add(at[d], sym(node.syms[d]));
-    store(params_.at(c_.buffer_of(plan_.root)), linear(node.shape, at), eval(node.inputs[1], axes, kNone));
+    for (size_t d = 0; d < at.size() && d < node.syms.size(); ++d)
+      at[d] = b_.add(at[d], sym(node.syms[d]));
+    store(params_.at(c_.buffer_of(plan_.root)), linear(node.shape, at),
+          eval(node.inputs[1], axes, kNone));
   }
 
   // Updates in ascending order of their index: a carry axis; elements of one row are independent.
@@ -365,7 +404,8 @@ class Lowerer {
     Index update(updates.shape.size(), kNone), target(node.shape.size(), kNone);
     for (size_t d = 0; d < node.shape.size(); ++d) {
       if (d == axis) continue;
-      const Value v = node.shape[d] == Sym(1) ? b_.i64(0) : b_.axis(sym(node.shape[d]), kir::Role::parallel);
+      const Value v =
+          node.shape[d] == Sym(1) ? b_.i64(0) : b_.axis(sym(node.shape[d]), kir::Role::parallel);
       target[d] = v;
       update[d < axis ? d : d - 1 + index_rank] = v;
     }
@@ -386,7 +426,9 @@ class Lowerer {
   Result<LoweredKernel> finish() {
     LoweredKernel out;
     auto kernel = b_.build();
-    if (!kernel) return std::unexpected(kernel.error().in(fmt::format("lowering node {} ({})", plan_.root, ir::name_of(g_.node(plan_.root).op))));
+    if (!kernel)
+      return std::unexpected(kernel.error().in(
+          fmt::format("lowering node {} ({})", plan_.root, ir::name_of(g_.node(plan_.root).op))));
     out.kir = std::move(*kernel);
     out.params = order_;
     out.vars = syms_.vars();
@@ -421,7 +463,8 @@ Result<std::vector<LoweredKernel>> lower(const LowerContext& context, const Kern
       OST_TRY_ASSIGN(auto out, part(l));
       const auto proved = kir::prove_bounds(out.kir);
       if (proved) return out;
-      if (guarded) return std::unexpected(proved.error().in(fmt::format("lowering node {}", kernel.root)));
+      if (guarded)
+        return std::unexpected(proved.error().in(fmt::format("lowering node {}", kernel.root)));
     }
     return fail(OST_INTERNAL, "unreachable");
   };

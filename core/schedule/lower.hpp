@@ -1,4 +1,5 @@
-// From fused groups of graph nodes to KIR: index maps become index arithmetic, nodes become scalar expressions.
+// From fused groups of graph nodes to KIR: index maps become index arithmetic, nodes become scalar
+// expressions.
 #pragma once
 
 #include <functional>

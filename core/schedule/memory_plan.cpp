@@ -10,7 +10,9 @@ namespace ost {
 
 namespace {
 
-uint64_t aligned(uint64_t bytes, uint64_t alignment) { return (std::max<uint64_t>(bytes, 1) + alignment - 1) / alignment * alignment; }
+uint64_t aligned(uint64_t bytes, uint64_t alignment) {
+  return (std::max<uint64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+}
 
 uint64_t largest_live(std::span<const Lifetime> lifetimes, const std::vector<uint64_t>& sizes) {
   std::map<uint32_t, int64_t> change;
@@ -82,7 +84,8 @@ class Holes {
 // Who used each byte range last: the intervals of one address space, split as they are overwritten.
 class Owners {
  public:
-  void claim(uint32_t who, uint64_t offset, uint64_t bytes, std::vector<std::pair<uint32_t, uint32_t>>& reuses) {
+  void claim(uint32_t who, uint64_t offset, uint64_t bytes,
+             std::vector<std::pair<uint32_t, uint32_t>>& reuses) {
     const uint64_t end = offset + bytes;
     auto it = intervals_.upper_bound(offset);
     if (it != intervals_.begin()) --it;
@@ -93,7 +96,8 @@ class Owners {
         ++it;
         continue;
       }
-      if (reuses.empty() || reuses.back() != std::pair{iv.owner, who}) reuses.emplace_back(iv.owner, who);
+      if (reuses.empty() || reuses.back() != std::pair{iv.owner, who})
+        reuses.emplace_back(iv.owner, who);
       if (start < offset) keep.push_back({start, {offset, iv.owner}});
       if (iv.end > end) keep.push_back({end, {iv.end, iv.owner}});
       it = intervals_.erase(it);
@@ -110,7 +114,8 @@ class Owners {
   std::map<uint64_t, Interval> intervals_;
 };
 
-std::vector<uint32_t> by_first_use(std::span<const Lifetime> lifetimes, const std::vector<uint64_t>& sizes) {
+std::vector<uint32_t> by_first_use(std::span<const Lifetime> lifetimes,
+                                   const std::vector<uint64_t>& sizes) {
   std::vector<uint32_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
@@ -122,7 +127,8 @@ std::vector<uint32_t> by_first_use(std::span<const Lifetime> lifetimes, const st
 }
 
 // In order of time, best fit: fast, near the optimum for chains.
-void place_by_time(std::span<const Lifetime> lifetimes, const std::vector<uint64_t>& sizes, MemoryPlan& plan) {
+void place_by_time(std::span<const Lifetime> lifetimes, const std::vector<uint64_t>& sizes,
+                   MemoryPlan& plan) {
   Holes holes;
   std::multimap<uint32_t, uint32_t> ends;
   for (uint32_t i : by_first_use(lifetimes, sizes)) {
@@ -137,17 +143,21 @@ void place_by_time(std::span<const Lifetime> lifetimes, const std::vector<uint64
   plan.bytes = holes.end();
 }
 
-// Largest first, each at the lowest offset that is free over its whole lifetime: closer to the optimum, quadratic.
-void place_by_size(std::span<const Lifetime> lifetimes, const std::vector<uint64_t>& sizes, MemoryPlan& plan) {
+// Largest first, each at the lowest offset that is free over its whole lifetime: closer to the
+// optimum, quadratic.
+void place_by_size(std::span<const Lifetime> lifetimes, const std::vector<uint64_t>& sizes,
+                   MemoryPlan& plan) {
   std::vector<uint32_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sizes[a] > sizes[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return sizes[a] > sizes[b]; });
   std::vector<uint32_t> placed;  // sorted by offset
   plan.bytes = 0;
   for (uint32_t i : order) {
     uint64_t best = UINT64_MAX, best_waste = UINT64_MAX, end = 0;
     for (uint32_t p : placed) {
-      if (lifetimes[p].last < lifetimes[i].first || lifetimes[i].last < lifetimes[p].first) continue;
+      if (lifetimes[p].last < lifetimes[i].first || lifetimes[i].last < lifetimes[p].first)
+        continue;
       if (plan.offsets[p] >= end + sizes[i] && plan.offsets[p] - end - sizes[i] < best_waste) {
         best = end;
         best_waste = plan.offsets[p] - end - sizes[i];
@@ -156,7 +166,8 @@ void place_by_size(std::span<const Lifetime> lifetimes, const std::vector<uint64
     }
     plan.offsets[i] = best == UINT64_MAX ? end : best;
     plan.bytes = std::max(plan.bytes, plan.offsets[i] + sizes[i]);
-    auto at = std::lower_bound(placed.begin(), placed.end(), plan.offsets[i], [&](uint32_t p, uint64_t o) { return plan.offsets[p] < o; });
+    auto at = std::lower_bound(placed.begin(), placed.end(), plan.offsets[i],
+                               [&](uint32_t p, uint64_t o) { return plan.offsets[p] < o; });
     placed.insert(at, i);
   }
 }
@@ -177,7 +188,8 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes, uint64_t alignment) 
     if (other.bytes < plan.bytes) plan = std::move(other);
   }
   Owners owners;
-  for (uint32_t i : by_first_use(lifetimes, sizes)) owners.claim(i, plan.offsets[i], sizes[i], plan.reuses);
+  for (uint32_t i : by_first_use(lifetimes, sizes))
+    owners.claim(i, plan.offsets[i], sizes[i], plan.reuses);
   return plan;
 }
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace ost {
 
-// A buffer that is written first by step `first` and used last by step `last` (positions in list order, inclusive).
+// A buffer that is written first by step `first` and used last by step `last` (positions in list
+// order, inclusive).
 struct Lifetime {
   uint64_t bytes = 0;
   uint32_t first = 0;
@@ -18,15 +19,18 @@ struct Lifetime {
 struct MemoryPlan {
   std::vector<uint64_t> offsets;  // per lifetime; multiples of the alignment
   uint64_t bytes = 0;             // size of the arena
-  uint64_t largest_live = 0;      // the largest sum of live (aligned) sizes at one step: no plan can be smaller
-  // Pairs (earlier, later): `later` was given memory that `earlier` used. Whoever writes `later` must run after all users
-  // of `earlier`; the scheduler makes dependency edges of them, so the plan holds whatever runs concurrently.
+  uint64_t largest_live =
+      0;  // the largest sum of live (aligned) sizes at one step: no plan can be smaller
+  // Pairs (earlier, later): `later` was given memory that `earlier` used. Whoever writes `later`
+  // must run after all users of `earlier`; the scheduler makes dependency edges of them, so the
+  // plan holds whatever runs concurrently.
   std::vector<std::pair<uint32_t, uint32_t>> reuses;
 };
 
-// Offsets such that no two lifetimes that overlap in time overlap in memory. Best fit in order of size, largest first
-// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, greedy by size), which
-// reaches the largest live set on most programs. Wastes memory where a large late buffer splits a hole.
+// Offsets such that no two lifetimes that overlap in time overlap in memory. Best fit in order of
+// size, largest first (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+// Inference", 2020, greedy by size), which reaches the largest live set on most programs. Wastes
+// memory where a large late buffer splits a hole.
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes, uint64_t alignment);
 
 }  // namespace ost

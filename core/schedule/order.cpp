@@ -15,19 +15,23 @@ namespace {
 // Stored nodes and inputs that a kernel reads.
 std::set<NodeId> reads_of(const ir::Graph& g, const FusePlan& plan, const KernelPlan& k) {
   std::set<NodeId> reads, seen;
-  const std::set<NodeId> own(k.outputs.begin(), k.outputs.end()), inlined(k.inlined.begin(), k.inlined.end());
+  const std::set<NodeId> own(k.outputs.begin(), k.outputs.end()),
+      inlined(k.inlined.begin(), k.inlined.end());
   std::vector<NodeId> stack;
   const auto operands = [&](NodeId n) {
     const auto& node = g.node(n);
-    for (size_t i = node.op == Op::assign ? 1 : 0; i < node.inputs.size(); ++i) stack.push_back(node.inputs[i]);
+    for (size_t i = node.op == Op::assign ? 1 : 0; i < node.inputs.size(); ++i)
+      stack.push_back(node.inputs[i]);
   };
   for (NodeId n : k.outputs) operands(n);
   while (!stack.empty()) {
     const NodeId n = stack.back();
     stack.pop_back();
     if (!seen.insert(n).second || own.contains(n)) continue;
-    if (g.node(n).op == Op::input || (plan.is_stored(n) && !inlined.contains(n))) reads.insert(n);
-    else operands(n);
+    if (g.node(n).op == Op::input || (plan.is_stored(n) && !inlined.contains(n)))
+      reads.insert(n);
+    else
+      operands(n);
   }
   return reads;
 }
@@ -43,7 +47,9 @@ struct KernelGraph {
 };
 
 std::vector<uint32_t> topological(const FusePlan& plan, KernelGraph kg) {
-  const auto later = [&](uint32_t a, uint32_t b) { return plan.kernels[a].root > plan.kernels[b].root; };
+  const auto later = [&](uint32_t a, uint32_t b) {
+    return plan.kernels[a].root > plan.kernels[b].root;
+  };
   std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(later)> ready(later);
   for (uint32_t k = 0; k < plan.kernels.size(); ++k) {
     if (kg.waits[k] == 0) ready.push(k);
@@ -72,7 +78,8 @@ std::vector<uint32_t> order_kernels(const ir::Graph& g, const FusePlan& plan, No
       if (plan.is_stored(n)) data.edge(plan.kernel_of[n], k);
     }
     const auto& root = g.node(plan.kernels[k].root);
-    if (root.op == Op::assign && plan.is_stored(root.inputs[0])) data.edge(plan.kernel_of[root.inputs[0]], k);
+    if (root.op == Op::assign && plan.is_stored(root.inputs[0]))
+      data.edge(plan.kernel_of[root.inputs[0]], k);
   }
   // An assign overwrites the version that it names: whoever reads that version runs before.
   KernelGraph all = data;
@@ -84,7 +91,8 @@ std::vector<uint32_t> order_kernels(const ir::Graph& g, const FusePlan& plan, No
   std::vector<uint32_t> order = topological(plan, all);
   if (order.size() == count) return order;
   std::set<uint32_t> done(order.begin(), order.end());
-  for (uint32_t k = 0; k < count; ++k) {  // the first version that two kernels of the cycle disagree about
+  for (uint32_t k = 0; k < count;
+       ++k) {  // the first version that two kernels of the cycle disagree about
     const auto& root = g.node(plan.kernels[k].root);
     if (root.op != Op::assign || done.contains(k)) continue;
     for (uint32_t reader : readers[root.inputs[0]]) {
@@ -104,8 +112,9 @@ std::string kernel_name(const ir::Graph& g, const KernelPlan& k) {
   std::vector<std::string> heavy, light;
   for (NodeId n : nodes) {
     const Op op = g.node(n).op;
-    const bool is_heavy = ir::is_reduction(op) || op == Op::contract || op == Op::attention || op == Op::gather || op == Op::scatter ||
-                          op == Op::scatter_add || op == Op::assign;
+    const bool is_heavy = ir::is_reduction(op) || op == Op::contract || op == Op::attention ||
+                          op == Op::gather || op == Op::scatter || op == Op::scatter_add ||
+                          op == Op::assign;
     auto& list = is_heavy ? heavy : light;
     if (ir::is_movement(op) && nodes.size() > 1) continue;
     std::string name(ir::name_of(op));
@@ -133,8 +142,10 @@ Result<std::vector<uint32_t>> devices_of(const ir::Graph& g) {
     for (NodeId in : node.inputs) {
       if (devices[in] == kNoIndex) continue;
       if (devices[n] != kNoIndex && devices[n] != devices[in]) {
-        return fail(OST_INVALID_ARGUMENT, "node {} ({}): operands live on devices {} and {}; copy one to the other's device first", n,
-                    ir::name_of(node.op), devices[n], devices[in]);
+        return fail(OST_INVALID_ARGUMENT,
+                    "node {} ({}): operands live on devices {} and {}; copy one to the other's "
+                    "device first",
+                    n, ir::name_of(node.op), devices[n], devices[in]);
       }
       devices[n] = devices[in];
     }

@@ -1,4 +1,5 @@
-// How the axes of a reshape correspond: the finest split of both shapes into runs of equal element count.
+// How the axes of a reshape correspond: the finest split of both shapes into runs of equal element
+// count.
 #pragma once
 
 #include <span>
@@ -8,8 +9,9 @@
 
 namespace ost {
 
-// Axes [from_begin, from_end) of the operand hold the same elements as axes [to_begin, to_end) of the result. Runs are in
-// order and cover both shapes; a run of one axis on each side is an unchanged axis.
+// Axes [from_begin, from_end) of the operand hold the same elements as axes [to_begin, to_end) of
+// the result. Runs are in order and cover both shapes; a run of one axis on each side is an
+// unchanged axis.
 struct ReshapeRun {
   size_t from_begin, from_end;
   size_t to_begin, to_end;

@@ -50,14 +50,16 @@ Result<Graph> with_snapshot(const Graph& g, NodeId target) {
 
 class Scheduler {
  public:
-  Scheduler(const Graph& g, const FusePlan& plan, std::vector<uint32_t> order, const ScheduleOptions& options)
+  Scheduler(const Graph& g, const FusePlan& plan, std::vector<uint32_t> order,
+            const ScheduleOptions& options)
       : g_(g), plan_(plan), order_(std::move(order)), options_(options) {}
 
   Result<Program> run() {
     p_.numerics = options_.numerics;
     OST_TRY_ASSIGN(p_.vars, g_.vars());
     OST_TRY_ASSIGN(devices_, devices_of(g_));
-    for (uint32_t d : devices_) p_.device_count = std::max(p_.device_count, d == kNoIndex ? 1 : d + 1);
+    for (uint32_t d : devices_)
+      p_.device_count = std::max(p_.device_count, d == kNoIndex ? 1 : d + 1);
     bind_inputs();
     bind_stored();
     bind_outputs();
@@ -78,7 +80,8 @@ class Scheduler {
     return static_cast<uint32_t>(p_.buffers.size() - 1);
   }
 
-  // Arguments keep their position even if nothing reads them; constants and states only exist where used.
+  // Arguments keep their position even if nothing reads them; constants and states only exist where
+  // used.
   void bind_inputs() {
     std::vector<NodeId> node_of(g_.inputs().size(), 0);
     for (NodeId n = 0; n < g_.nodes().size(); ++n) {
@@ -112,7 +115,8 @@ class Scheduler {
   void bind_stored() {
     for (NodeId n = 0; n < g_.nodes().size(); ++n) {
       if (!plan_.is_stored(n)) continue;
-      buffer_of_[n] = g_.node(n).op == Op::assign ? buffer_of_.at(storage_of(g_, n)) : add_buffer(BufferKind::temp, 0, n);
+      buffer_of_[n] = g_.node(n).op == Op::assign ? buffer_of_.at(storage_of(g_, n))
+                                                  : add_buffer(BufferKind::temp, 0, n);
     }
   }
 
@@ -134,7 +138,8 @@ class Scheduler {
       add_copy(k);
       return {};
     }
-    const LowerContext context{g_, plan_, [this](NodeId n) { return buffer_of_.at(n); }, [this](BufferId b) { return p_.buffers[b].elements; },
+    const LowerContext context{g_, plan_, [this](NodeId n) { return buffer_of_.at(n); },
+                               [this](BufferId b) { return p_.buffers[b].elements; },
                                options_.numerics};
     OST_TRY_ASSIGN(auto kernels, lower(context, k));
     for (LoweredKernel& kernel : kernels) {
@@ -167,7 +172,8 @@ class Scheduler {
     step.device = device_of(k.root);
     step.args = kernel.params;
     for (const Var& v : kernel.vars) {
-      const auto at = std::lower_bound(p_.vars.begin(), p_.vars.end(), v, [](const Var& a, const Var& b) { return a.name < b.name; });
+      const auto at = std::lower_bound(p_.vars.begin(), p_.vars.end(), v,
+                                       [](const Var& a, const Var& b) { return a.name < b.name; });
       step.vars.push_back(static_cast<uint32_t>(at - p_.vars.begin()));
     }
     std::vector<uint32_t> access(kernel.params.size(), 0);
@@ -199,15 +205,19 @@ class Scheduler {
     for (NodeId n : nodes) group.ops.emplace_back(ir::name_of(g_.node(n).op));
     for (NodeId n : k.inlined) {
       const auto& node = g_.node(n);
-      if (!ir::is_movement(node.op)) group.bytes_saved = group.bytes_saved + numel(node.shape) * Sym(size_of(node.dtype));
+      if (!ir::is_movement(node.op))
+        group.bytes_saved = group.bytes_saved + numel(node.shape) * Sym(size_of(node.dtype));
     }
     group.kernel = kernel;
     group.step = static_cast<uint32_t>(p_.steps.size());
-    const bool fused = std::any_of(k.inlined.begin(), k.inlined.end(), [&](NodeId n) { return !ir::is_movement(g_.node(n).op); });
+    const bool fused = std::any_of(k.inlined.begin(), k.inlined.end(),
+                                   [&](NodeId n) { return !ir::is_movement(g_.node(n).op); });
     group.why = !fused && k.outputs.size() == 1 ? "nothing to fuse with"
-                : k.has_contraction              ? "a contraction with what is computed element by element before and after it"
-                : k.has_reduction                ? "a row kernel: reductions along the same rows and what depends on them"
-                                                 : "elementwise operations over one shape";
+                : k.has_contraction
+                    ? "a contraction with what is computed element by element before and after it"
+                : k.has_reduction
+                    ? "a row kernel: reductions along the same rows and what depends on them"
+                    : "elementwise operations over one shape";
     group.ended = k.ended.empty() ? "inputs" : k.ended;
     p_.groups.push_back(std::move(group));
   }
@@ -216,7 +226,8 @@ class Scheduler {
     for (size_t s = 0; s < p_.steps.size(); ++s) {
       for (size_t i = 0; i < p_.steps[s].args.size(); ++i) {
         const BufferDesc& b = p_.buffers[p_.steps[s].args[i]];
-        if ((access_[s][i] & OST_KIR_WRITE) && b.kind == BufferKind::input) p_.inputs[b.slot].written = true;
+        if ((access_[s][i] & OST_KIR_WRITE) && b.kind == BufferKind::input)
+          p_.inputs[b.slot].written = true;
       }
     }
   }
@@ -275,8 +286,10 @@ Result<Program> schedule(const Graph& graph, const ScheduleOptions& options) {
     const FusePlan plan = fuse(g, {options.fuse, options.memory_budget});
     NodeId snapshot = UINT32_MAX;
     std::vector<uint32_t> order = order_kernels(g, plan, snapshot);
-    if (order.size() == plan.kernels.size()) return Scheduler(g, plan, std::move(order), options).run();
-    if (snapshot == UINT32_MAX) return fail(OST_INTERNAL, "the kernels of this graph form a cycle; please report the graph");
+    if (order.size() == plan.kernels.size())
+      return Scheduler(g, plan, std::move(order), options).run();
+    if (snapshot == UINT32_MAX)
+      return fail(OST_INTERNAL, "the kernels of this graph form a cycle; please report the graph");
     OST_TRY_ASSIGN(g, with_snapshot(g, snapshot));
   }
 }

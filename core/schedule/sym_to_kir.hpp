@@ -1,4 +1,5 @@
-// Symbolic integers as KIR index arithmetic; variables become kernel arguments in order of first use.
+// Symbolic integers as KIR index arithmetic; variables become kernel arguments in order of first
+// use.
 #pragma once
 
 #include <map>

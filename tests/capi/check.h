@@ -1,4 +1,5 @@
-/* What the parts of the C test share. Each part is a function; a failed check says where and ends the process. */
+/* What the parts of the C test share. Each part is a function; a failed check says where and ends
+ * the process. */
 #ifndef TESTS_CAPI_CHECK_H_
 #define TESTS_CAPI_CHECK_H_
 
@@ -18,23 +19,25 @@ extern ost_error_t last_error; /* of the last call */
     }                                                                          \
   } while (0)
 /* A call that must succeed. */
-#define OK(call)                                                                                                       \
-  do {                                                                                                                 \
-    const ost_status_t status_ = (call);                                                                               \
-    if (status_ != OST_OK) {                                                                                           \
-      fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ost_status_text(status_), last_error.message); \
-      exit(1);                                                                                                         \
-    }                                                                                                                  \
+#define OK(call)                                                                                  \
+  do {                                                                                            \
+    const ost_status_t status_ = (call);                                                          \
+    if (status_ != OST_OK) {                                                                      \
+      fprintf(stderr, "%s:%d: %s: %s: %s\n", __FILE__, __LINE__, #call, ost_status_text(status_), \
+              last_error.message);                                                                \
+      exit(1);                                                                                    \
+    }                                                                                             \
   } while (0)
 /* A call that must fail with this status and with this text in its message. */
-#define FAILS(wanted, text, call)                                                                           \
-  do {                                                                                                      \
-    const ost_status_t status_ = (call);                                                                    \
-    if (status_ != (wanted) || last_error.status != (wanted) || strstr(last_error.message, text) == NULL) { \
-      fprintf(stderr, "%s:%d: %s: found %s: '%s', wanted %s: '%s'\n", __FILE__, __LINE__, #call,            \
-              ost_status_text(status_), last_error.message, ost_status_text(wanted), text);                 \
-      exit(1);                                                                                              \
-    }                                                                                                       \
+#define FAILS(wanted, text, call)                                                                \
+  do {                                                                                           \
+    const ost_status_t status_ = (call);                                                         \
+    if (status_ != (wanted) || last_error.status != (wanted) ||                                  \
+        strstr(last_error.message, text) == NULL) {                                              \
+      fprintf(stderr, "%s:%d: %s: found %s: '%s', wanted %s: '%s'\n", __FILE__, __LINE__, #call, \
+              ost_status_text(status_), last_error.message, ost_status_text(wanted), text);      \
+      exit(1);                                                                                   \
+    }                                                                                            \
   } while (0)
 
 #define SIZED(type) ((type){.size = sizeof(type)})

@@ -24,7 +24,8 @@ Program affine() {
   const Node x = g.input("x", OST_DTYPE_F32, {"n", 2});
   const Node w = g.constant("w", Array::of<float>({2}, {2, 3}));
   g.output("y",
-           g.op("add", {g.op("mul", {x, w}), g.op("sum", {x}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", 1}})}));
+           g.op("add", {g.op("mul", {x, w}),
+                        g.op("sum", {x}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", 1}})}));
   return g.compile();
 }
 
@@ -117,7 +118,9 @@ TEST(Cpp, AnExceptionOfTheFunctionReachesTheCaller) {
 TEST(Cpp, StaleOutputsOfAReusingJitAreRefused) {
   const Context context = ref_context();
   Session session(context);
-  Jit jit(session, [&](const std::vector<Tensor>& in) { return std::vector<Tensor>{session.op("neg", {in[0]})}; });
+  Jit jit(session, [&](const std::vector<Tensor>& in) {
+    return std::vector<Tensor>{session.op("neg", {in[0]})};
+  });
   const Tensor x = session.tensor(Array::of<float>({1}, {2}), "ref:0");
   jit({x});
   jit({x});
@@ -149,8 +152,9 @@ TEST(Cpp, ThreadsShareAProgram) {
 }
 
 TEST(Cpp, ArchivesKeepArrays) {
-  const auto path =
-      (std::filesystem::temp_directory_path() / ("ostinato_cpp_" + std::to_string(getpid()) + ".safetensors")).string();
+  const auto path = (std::filesystem::temp_directory_path() /
+                     ("ostinato_cpp_" + std::to_string(getpid()) + ".safetensors"))
+                        .string();
   Archive out;
   const Array a = Array::of<int64_t>({2}, {-1, int64_t{1} << 40});
   out.add("a", a.view());

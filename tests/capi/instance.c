@@ -14,16 +14,19 @@ static void test_bind_errors(ost_instance_t* instance) {
         ost_instance_bind(instance, NULL, 0, NULL, 0, E));
   FAILS(OST_INVALID_ARGUMENT, "'n' has two values: 3 (n = 3 was given) and 2",
         ost_instance_bind(instance, &x, 1, &three, 1, E));
-  FAILS(OST_NOT_FOUND, "no variable 'm'; it has: n", ost_instance_bind(instance, &x, 1, &unknown, 1, E));
+  FAILS(OST_NOT_FOUND, "no variable 'm'; it has: n",
+        ost_instance_bind(instance, &x, 1, &unknown, 1, E));
   x.array = f32_array(wide, 2, data);
   FAILS(OST_INVALID_ARGUMENT, "dimension 1 of input 'x' is 3, wanted 2",
         ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x.array = f32_array(tall, 2, data);
   FAILS(OST_INVALID_ARGUMENT, "'n' is 0 to 4", ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x.array = f32_array(wide, 1, data);
-  FAILS(OST_INVALID_ARGUMENT, "f32[2], wanted f32[n, 2]", ost_instance_bind(instance, &x, 1, NULL, 0, E));
+  FAILS(OST_INVALID_ARGUMENT, "f32[2], wanted f32[n, 2]",
+        ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x.array = (ost_array_t){OST_DTYPE_I32, 2, kShape, kX};
-  FAILS(OST_INVALID_ARGUMENT, "i32[2, 2], wanted f32[n, 2]", ost_instance_bind(instance, &x, 1, NULL, 0, E));
+  FAILS(OST_INVALID_ARGUMENT, "i32[2, 2], wanted f32[n, 2]",
+        ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x.array = f32_array(kShape, 2, NULL);
   FAILS(OST_INVALID_ARGUMENT, "data is NULL", ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x = (ost_binding_t){"q", f32_array(kShape, 2, kX), NULL, 0};
@@ -42,7 +45,8 @@ static void test_runs(ost_instance_t* instance) {
   CHECK(n == 2);
   FAILS(OST_NOT_FOUND, "'m'", ost_instance_var(instance, "m", &n, E));
   OK(ost_instance_output_type(instance, 0, &type, E));
-  CHECK(type.dims[0].value == 2 && type.dims[0].expr == NULL && type.dims[1].value == 3 && strcmp(type.name, "y") == 0);
+  CHECK(type.dims[0].value == 2 && type.dims[0].expr == NULL && type.dims[1].value == 3 &&
+        strcmp(type.name, "y") == 0);
   for (int i = 0; i < 3; ++i) OK(ost_instance_run(instance, E));
   OK(ost_instance_stats(instance, &stats, E));
   CHECK(stats.launches >= 1 && stats.allocations == 0 && stats.compiles == 0 && stats.copies == 0 &&
@@ -51,7 +55,8 @@ static void test_runs(ost_instance_t* instance) {
   CHECK(memcmp(y, kWanted, sizeof y) == 0);
   OK(ost_instance_read_input(instance, 0, back, sizeof back, E));
   CHECK(memcmp(back, kX, sizeof back) == 0);
-  FAILS(OST_INVALID_ARGUMENT, "has 24 bytes, 4 were given", ost_instance_read_output(instance, 0, y, 4, E));
+  FAILS(OST_INVALID_ARGUMENT, "has 24 bytes, 4 were given",
+        ost_instance_read_output(instance, 0, y, 4, E));
   FAILS(OST_INVALID_ARGUMENT, "output 1", ost_instance_read_output(instance, 1, y, sizeof y, E));
 
   const int64_t empty[] = {0, 2};
@@ -70,14 +75,17 @@ static void test_own_buffers(ost_context_t* context, const char* device, ost_ins
   ost_binding_t x = {"x", f32_array(kShape, 2, NULL), in, 256};
   OK(ost_instance_bind(instance, &x, 1, NULL, 0, E));
   OK(ost_instance_bind_output(instance, 0, out, 512, E));
-  FAILS(OST_INVALID_ARGUMENT, "the buffer has 1024", ost_instance_bind_output(instance, 0, out, 1024, E));
+  FAILS(OST_INVALID_ARGUMENT, "the buffer has 1024",
+        ost_instance_bind_output(instance, 0, out, 1024, E));
   OK(ost_instance_run(instance, E));
   OK(ost_buffer_read(out, 512, y, sizeof y, E));
   CHECK(memcmp(y, kWanted, sizeof y) == 0);
   x.offset = 1024;
-  FAILS(OST_INVALID_ARGUMENT, "the buffer has 1024", ost_instance_bind(instance, &x, 1, NULL, 0, E));
+  FAILS(OST_INVALID_ARGUMENT, "the buffer has 1024",
+        ost_instance_bind(instance, &x, 1, NULL, 0, E));
   x.offset = 12;
-  FAILS(OST_INVALID_ARGUMENT, "starts at byte 12, wanted a multiple", ost_instance_bind(instance, &x, 1, NULL, 0, E));
+  FAILS(OST_INVALID_ARGUMENT, "starts at byte 12, wanted a multiple",
+        ost_instance_bind(instance, &x, 1, NULL, 0, E));
   ost_buffer_release(in);
   ost_buffer_release(out);
 }
@@ -117,7 +125,8 @@ void test_instances(ost_context_t* context, const char* device) {
   options.require_exact = 1;
   options.compile_threads = 1;
   OK(ost_instance_create(context, program, &device, 1, &options, &instance, E));
-  CHECK(strcmp(ost_instance_device(instance, 0), device) == 0 && ost_instance_device(instance, 1) == NULL);
+  CHECK(strcmp(ost_instance_device(instance, 0), device) == 0 &&
+        ost_instance_device(instance, 1) == NULL);
   test_bind_errors(instance);
   test_runs(instance);
   test_own_buffers(context, device, instance);
@@ -128,7 +137,8 @@ void test_instances(ost_context_t* context, const char* device) {
   ost_instance_destroy(instance);
   ost_instance_destroy(NULL);
   program = small_program();
-  FAILS(OST_UNAVAILABLE, "nobody:0", ost_instance_create(context, program, &nobody, 1, NULL, &instance, E));
+  FAILS(OST_UNAVAILABLE, "nobody:0",
+        ost_instance_create(context, program, &nobody, 1, NULL, &instance, E));
   CHECK(instance == NULL);
   FAILS(OST_INVALID_ARGUMENT, "1 logical devices, 3 were given",
         ost_instance_create(context, program, three, 3, NULL, &instance, E));
@@ -170,7 +180,8 @@ void test_states(ost_context_t* context, const char* device) {
   OK(ost_instance_read_state(instance, 0, now, sizeof now, E));
   CHECK(now[0] == 1 && now[1] == 2);
   FAILS(OST_INVALID_ARGUMENT, "state 1", ost_instance_read_state(instance, 1, now, sizeof now, E));
-  FAILS(OST_INVALID_ARGUMENT, "8 bytes, 4 were given", ost_instance_write_state(instance, 0, other, 4, E));
+  FAILS(OST_INVALID_ARGUMENT, "8 bytes, 4 were given",
+        ost_instance_write_state(instance, 0, other, 4, E));
   ost_instance_destroy(instance);
   ost_program_release(program);
 }

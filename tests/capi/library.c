@@ -16,7 +16,8 @@ void test_library(void) {
   CHECK(strcmp(ost_status_text(OST_NOT_FOUND), "not_found") == 0);
   CHECK(strcmp(ost_dtype_text(OST_DTYPE_BF16), "bf16") == 0);
   CHECK(ost_dtype_text(0) == NULL && ost_dtype_text(99) == NULL);
-  CHECK(ost_dtype_bytes(OST_DTYPE_BOOL) == 1 && ost_dtype_bytes(OST_DTYPE_F64) == 8 && ost_dtype_bytes(99) == 0);
+  CHECK(ost_dtype_bytes(OST_DTYPE_BOOL) == 1 && ost_dtype_bytes(OST_DTYPE_F64) == 8 &&
+        ost_dtype_bytes(99) == 0);
   OK(ost_dtype_parse("u16", &dtype, E));
   CHECK(dtype == OST_DTYPE_U16);
   FAILS(OST_NOT_FOUND, "'float' is no element type", ost_dtype_parse("float", &dtype, E));
@@ -42,7 +43,8 @@ void test_library(void) {
   FAILS(OST_INVALID_ARGUMENT, "size is 4", ost_env_at(0, &desc, E));
 }
 
-/* A context that names a plugin which is none: no error of the context, but a record, and only ref. */
+/* A context that names a plugin which is none: no error of the context, but a record, and only ref.
+ */
 static void test_bad_plugin(void) {
   ost_context_t* context;
   const char* file = "/nonexistent/plugin.so";
@@ -61,11 +63,13 @@ static void test_bad_plugin(void) {
   CHECK(ost_context_plugin_count(context) == 2);
   ost_plugin_desc_t plugin = SIZED(ost_plugin_desc_t);
   OK(ost_context_plugin_at(context, 0, &plugin, E));
-  CHECK(strcmp(plugin.path, file) == 0 && strcmp(plugin.status, "failed") == 0 && strlen(plugin.reason) > 0);
+  CHECK(strcmp(plugin.path, file) == 0 && strcmp(plugin.status, "failed") == 0 &&
+        strlen(plugin.reason) > 0);
   CHECK(strlen(plugin.stage) > 0 && plugin.driver[0] == '\0');
   FAILS(OST_INVALID_ARGUMENT, "plugin record 2", ost_context_plugin_at(context, 2, &plugin, E));
   CHECK(ost_context_plugin_folder_count(context) == 1);
-  CHECK(ost_context_plugin_folder_at(context, 0) != NULL && ost_context_plugin_folder_at(context, 1) == NULL);
+  CHECK(ost_context_plugin_folder_at(context, 0) != NULL &&
+        ost_context_plugin_folder_at(context, 1) == NULL);
   CHECK(ost_context_device_count(context) == 1);
   ost_context_destroy(context);
 
@@ -86,7 +90,8 @@ static void test_bad_plugin(void) {
 }
 
 static void count_entry(void* user, const ost_cache_entry_t* entry) {
-  CHECK(strlen(entry->key) == 64 && entry->bytes > 0 && strlen(entry->path) > 0 && entry->used_ns != 0);
+  CHECK(strlen(entry->key) == 64 && entry->bytes > 0 && strlen(entry->path) > 0 &&
+        entry->used_ns != 0);
   ++*(uint32_t*)user;
 }
 
@@ -134,7 +139,8 @@ void test_buffers(ost_context_t* context, const char* device) {
   CHECK(back[0] == 2 && back[1] == 3);
   OK(ost_buffer_read(buffer, 16, NULL, 0, E));
   FAILS(OST_INVALID_ARGUMENT, "outside the buffer", ost_buffer_read(buffer, 12, back, 8, E));
-  FAILS(OST_INVALID_ARGUMENT, "outside the buffer", ost_buffer_write(buffer, UINT64_MAX, data, 8, E));
+  FAILS(OST_INVALID_ARGUMENT, "outside the buffer",
+        ost_buffer_write(buffer, UINT64_MAX, data, 8, E));
   ost_buffer_retain(buffer);
   ost_buffer_release(buffer);
   CHECK(ost_buffer_bytes(buffer) == sizeof data);
@@ -152,5 +158,6 @@ void test_buffers(ost_context_t* context, const char* device) {
     ost_buffer_release(buffer);
   }
   free(memory);
-  FAILS(OST_INVALID_ARGUMENT, "data is NULL", ost_buffer_import(context, device, NULL, 64, &buffer, E));
+  FAILS(OST_INVALID_ARGUMENT, "data is NULL",
+        ost_buffer_import(context, device, NULL, 64, &buffer, E));
 }

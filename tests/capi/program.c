@@ -35,7 +35,8 @@ static void test_compile_options(void) {
   FAILS(OST_INVALID_ARGUMENT, "numerics 9", ost_graph_compile(graph, &options, &program, E));
   options = SIZED(ost_compile_options_t);
   options.memory_budget = -1;
-  FAILS(OST_INVALID_ARGUMENT, "memory_budget is -1", ost_graph_compile(graph, &options, &program, E));
+  FAILS(OST_INVALID_ARGUMENT, "memory_budget is -1",
+        ost_graph_compile(graph, &options, &program, E));
   ost_graph_destroy(graph);
 }
 
@@ -46,9 +47,10 @@ static void test_description(ost_program_t* program) {
   int64_t shape[OST_MAX_RANK];
   OK(ost_program_describe(program, &desc, E));
   CHECK(strlen(desc.id) == 64 && strlen(desc.summary) > 0);
-  CHECK(desc.vars == 1 && desc.inputs == 1 && desc.outputs == 1 && desc.constants == 1 && desc.states == 0 &&
-        desc.devices == 1);
-  CHECK(desc.kernels >= 1 && desc.launches >= 1 && desc.groups >= 1 && desc.copies == 0 && desc.constant_bytes == 24);
+  CHECK(desc.vars == 1 && desc.inputs == 1 && desc.outputs == 1 && desc.constants == 1 &&
+        desc.states == 0 && desc.devices == 1);
+  CHECK(desc.kernels >= 1 && desc.launches >= 1 && desc.groups >= 1 && desc.copies == 0 &&
+        desc.constant_bytes == 24);
   OK(ost_program_var_at(program, 0, &var, E));
   CHECK(strcmp(var.name, "n") == 0 && var.min == 0 && var.max == 4);
   FAILS(OST_INVALID_ARGUMENT, "variable 1", ost_program_var_at(program, 1, &var, E));
@@ -62,7 +64,8 @@ static void test_description(ost_program_t* program) {
   CHECK(shape[0] == 3 && shape[1] == 2);
   CHECK(ost_program_input_shape(program, 0, &five, 1, shape, E) != OST_OK);
   CHECK(ost_program_input_shape(program, 0, NULL, 0, shape, E) != OST_OK);
-  CHECK(ost_program_kernel_name(program, 0) != NULL && ost_program_kernel_name(program, 1000) == NULL);
+  CHECK(ost_program_kernel_name(program, 0) != NULL &&
+        ost_program_kernel_name(program, 1000) == NULL);
 }
 
 static void test_reports(ost_program_t* program) {
@@ -81,7 +84,8 @@ static void test_reports(ost_program_t* program) {
   sink = sink_of(&text);
   OK(ost_program_explain(program, OST_FORMAT_TEXT, &sink, E));
   CHECK(strstr(text.data, "why") != NULL);
-  FAILS(OST_INVALID_ARGUMENT, "no format 3", ost_program_explain(program, OST_FORMAT_DOT, &sink, E));
+  FAILS(OST_INVALID_ARGUMENT, "no format 3",
+        ost_program_explain(program, OST_FORMAT_DOT, &sink, E));
 }
 
 static void test_files(ost_program_t* program) {
@@ -148,7 +152,8 @@ void test_archives(void) {
   OK(ost_archive_add(archive, "first", &array, E));
   OK(ost_archive_save(archive, file("a.npy"), E));
   OK(ost_archive_add(archive, "second", &array, E));
-  FAILS(OST_INVALID_ARGUMENT, "holds one array, there are 2", ost_archive_save(archive, file("a.npy"), E));
+  FAILS(OST_INVALID_ARGUMENT, "holds one array, there are 2",
+        ost_archive_save(archive, file("a.npy"), E));
   FAILS(OST_INVALID_ARGUMENT, "unknown kind of file", ost_archive_save(archive, file("a.txt"), E));
   for (uint32_t i = 0; i < COUNT(names); ++i) {
     ost_type_desc_t type = SIZED(ost_type_desc_t);
@@ -158,7 +163,8 @@ void test_archives(void) {
     OK(ost_archive_load(file(names[i]), &loaded, E));
     CHECK(ost_archive_count(loaded) == 2 && ost_archive_count(NULL) == 0);
     OK(ost_archive_type_at(loaded, 1, &type, E));
-    CHECK(strcmp(type.name, "second") == 0 && type.rank == 2 && type.dims[1].value == 2 && type.dtype == OST_DTYPE_F32);
+    CHECK(strcmp(type.name, "second") == 0 && type.rank == 2 && type.dims[1].value == 2 &&
+          type.dtype == OST_DTYPE_F32);
     OK(ost_archive_find(loaded, "first", &index, E));
     CHECK(index == 0);
     FAILS(OST_NOT_FOUND, "there are: first, second", ost_archive_find(loaded, "third", &index, E));

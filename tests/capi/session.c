@@ -58,28 +58,33 @@ void test_tensors(ost_context_t* context, const char* device) {
   CHECK(ost_tensor_is_realized(sum) && holds(sum, 4, 2));
   FAILS(OST_INVALID_ARGUMENT, "ost_tensor_assign",
         ost_tensor_op(session, "assign", (ost_tensor_t*[]){a, b}, 2, NULL, 0, NULL, &wrong, E));
-  FAILS(OST_INVALID_ARGUMENT, "another session", ost_tensor_op(other, "relu", &a, 1, NULL, 0, NULL, &wrong, E));
+  FAILS(OST_INVALID_ARGUMENT, "another session",
+        ost_tensor_op(other, "relu", &a, 1, NULL, 0, NULL, &wrong, E));
   CHECK(wrong == NULL);
 
   OK(ost_tensor_assign(a, b, NULL, 0, E));
   CHECK(holds(a, 3, 4) && holds(sum, 4, 2));
   OK(ost_buffer_create(context, device, 264, &buffer, E));
   OK(ost_buffer_write(buffer, 256, (float[]){5, 6}, 8, E));
-  OK(ost_tensor_from_buffer(session, buffer, 256, OST_DTYPE_F32, &(ost_dim_t){2, NULL}, 1, &shared, E));
+  OK(ost_tensor_from_buffer(session, buffer, 256, OST_DTYPE_F32, &(ost_dim_t){2, NULL}, 1, &shared,
+                            E));
   CHECK(holds(shared, 5, 6));
   OK(ost_tensor_assign(shared, a, NULL, 0, E));
   float raw[2];
   OK(ost_buffer_read(buffer, 256, raw, 8, E));
   CHECK(raw[0] == 3 && raw[1] == 4);
   FAILS(OST_INVALID_ARGUMENT, "offset 12 is no multiple",
-        ost_tensor_from_buffer(session, buffer, 12, OST_DTYPE_F32, &(ost_dim_t){2, NULL}, 1, &wrong, E));
+        ost_tensor_from_buffer(session, buffer, 12, OST_DTYPE_F32, &(ost_dim_t){2, NULL}, 1, &wrong,
+                               E));
   FAILS(OST_INVALID_ARGUMENT, "needs 12 bytes, the storage has 8",
-        ost_tensor_from_buffer(session, buffer, 256, OST_DTYPE_F32, &(ost_dim_t){3, NULL}, 1, &wrong, E));
+        ost_tensor_from_buffer(session, buffer, 256, OST_DTYPE_F32, &(ost_dim_t){3, NULL}, 1,
+                               &wrong, E));
   OK(ost_tensor_to(a, "ref:0", &there, E));
   CHECK(strcmp(ost_tensor_device(there), "ref:0") == 0 && holds(there, 3, 4));
-  const ost_attr_t full[] = {{.name = "dtype", .kind = OST_ATTR_INT, .i = OST_DTYPE_F32},
-                             {.name = "shape", .kind = OST_ATTR_INTS, .count = 1, .ints = (int64_t[]){2}},
-                             {.name = "value", .kind = OST_ATTR_FLOAT, .f = 1.5}};
+  const ost_attr_t full[] = {
+      {.name = "dtype", .kind = OST_ATTR_INT, .i = OST_DTYPE_F32},
+      {.name = "shape", .kind = OST_ATTR_INTS, .count = 1, .ints = (int64_t[]){2}},
+      {.name = "value", .kind = OST_ATTR_FLOAT, .f = 1.5}};
   OK(ost_tensor_op(session, "full", NULL, 0, full, 3, device, &filled, E));
   CHECK(holds(filled, 1.5f, 1.5f));
   FAILS(OST_INVALID_ARGUMENT, "has 8 bytes", ost_tensor_read(filled, raw, 4, E));
@@ -105,8 +110,8 @@ typedef struct calls_t {
 } calls_t;
 
 /* (x * x + y, x - y) */
-static ost_status_t function(void* user, ost_tensor_t* const* in, uint32_t count, ost_jit_outputs_t* outputs,
-                             ost_error_t* e) {
+static ost_status_t function(void* user, ost_tensor_t* const* in, uint32_t count,
+                             ost_jit_outputs_t* outputs, ost_error_t* e) {
   calls_t* calls = user;
   ++calls->count;
   CHECK(count == 2);
@@ -126,7 +131,8 @@ static ost_status_t function(void* user, ost_tensor_t* const* in, uint32_t count
   return OST_OK;
 }
 
-static void call_and_check(ost_jit_t* jit, ost_session_t* session, const char* device, float a, float b) {
+static void call_and_check(ost_jit_t* jit, ost_session_t* session, const char* device, float a,
+                           float b) {
   ost_tensor_t* in[] = {vector(session, device, a, 1), vector(session, device, b, 2)};
   ost_tensor_t* out[2] = {0};
   uint32_t count = 0;
@@ -146,7 +152,8 @@ void test_jit(ost_context_t* context, const char* device) {
   ost_jit_options_t options = SIZED(ost_jit_options_t);
   OK(ost_session_create(context, NULL, &calls.session, E));
   options.outputs = 7;
-  FAILS(OST_INVALID_ARGUMENT, "output mode 7", ost_jit_create(calls.session, function, &calls, &options, &jit, E));
+  FAILS(OST_INVALID_ARGUMENT, "output mode 7",
+        ost_jit_create(calls.session, function, &calls, &options, &jit, E));
   options.outputs = OST_JIT_FRESH;
   OK(ost_jit_create(calls.session, function, &calls, &options, &jit, E));
   FAILS(OST_NOT_FOUND, "nothing is captured", ost_jit_program(jit, &program, E));
@@ -173,7 +180,8 @@ void test_jit(ost_context_t* context, const char* device) {
   ost_tensor_t* two[] = {one, one};
   FAILS(OST_CANCELLED, "the test wants it", ost_jit_call(jit, two, 2, NULL, 0, out, 2, &count, E));
   calls.fail = 0;
-  FAILS(OST_INVALID_ARGUMENT, "2 results, there is room for 1", ost_jit_call(jit, two, 2, NULL, 0, out, 1, &count, E));
+  FAILS(OST_INVALID_ARGUMENT, "2 results, there is room for 1",
+        ost_jit_call(jit, two, 2, NULL, 0, out, 1, &count, E));
   ost_tensor_release(one);
   ost_jit_destroy(jit);
   ost_jit_destroy(NULL);

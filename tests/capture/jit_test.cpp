@@ -1,4 +1,5 @@
-// The capture contract (design §6), on `ref` and on `cpu` where it was built. Names are the behaviours.
+// The capture contract (design §6), on `ref` and on `cpu` where it was built. Names are the
+// behaviours.
 #include "core/capture/jit.hpp"
 
 #include <gtest/gtest.h>
@@ -19,9 +20,11 @@ struct Lab {
   static Lab& get() {
     static Lab lab = [] {
       runtime::RegistryOptions options;
-      if (const char* build = std::getenv("OSTINATO_BUILD_DIR")) options.loader.folders = {std::string(build) + "/lib/ostinato-plugins"};
+      if (const char* build = std::getenv("OSTINATO_BUILD_DIR"))
+        options.loader.folders = {std::string(build) + "/lib/ostinato-plugins"};
       auto registry = runtime::DeviceRegistry::create(options);
-      return Lab{registry, std::make_shared<runtime::Compiler>(std::make_shared<runtime::CompileCache>(""))};
+      return Lab{registry,
+                 std::make_shared<runtime::Compiler>(std::make_shared<runtime::CompileCache>(""))};
     }();
     return lab;
   }
@@ -43,9 +46,13 @@ class JitTest : public testing::TestWithParam<std::string> {
     if (!found) GTEST_SKIP() << "needs " << GetParam() << ": " << found.error().message;
   }
 
-  TensorPtr tensor(const Floats& values) { return tensor({Sym(static_cast<int64_t>(values.size()))}, values); }
+  TensorPtr tensor(const Floats& values) {
+    return tensor({Sym(static_cast<int64_t>(values.size()))}, values);
+  }
   TensorPtr tensor(Shape shape, const Floats& values) {
-    return must(session.from_data(DType::f32, std::move(shape), 0, {reinterpret_cast<const uint8_t*>(values.data()), values.size() * 4}));
+    return must(
+        session.from_data(DType::f32, std::move(shape), 0,
+                          {reinterpret_cast<const uint8_t*>(values.data()), values.size() * 4}));
   }
   Floats values(const TensorPtr& t) {
     Floats out(must(session.bytes_of(*t)) / 4);
@@ -59,7 +66,8 @@ class JitTest : public testing::TestWithParam<std::string> {
   }
   TensorPtr binary(ir::Op op, const TensorPtr& a, const TensorPtr& b) {
     const TensorPtr in[2] = {a, b};
-    return must(session.apply(in, [op](ir::Graph& g, auto n) { return ir::binary(g, op, n[0], n[1]); }));
+    return must(
+        session.apply(in, [op](ir::Graph& g, auto n) { return ir::binary(g, op, n[0], n[1]); }));
   }
   TensorPtr add(const TensorPtr& a, const TensorPtr& b) { return binary(ir::Op::add, a, b); }
   TensorPtr plus(const TensorPtr& a, double v) {
@@ -69,7 +77,9 @@ class JitTest : public testing::TestWithParam<std::string> {
     }));
   }
   TensorPtr sum(const TensorPtr& a) {
-    return must(session.apply(std::span(&a, 1), [](ir::Graph& g, auto n) { return ir::reduce(g, ir::Op::sum, n[0], {}, false); }));
+    return must(session.apply(std::span(&a, 1), [](ir::Graph& g, auto n) {
+      return ir::reduce(g, ir::Op::sum, n[0], {}, false);
+    }));
   }
   std::string error_of(const Result<std::vector<TensorPtr>>& r) {
     EXPECT_FALSE(r.has_value());
@@ -81,7 +91,8 @@ class JitTest : public testing::TestWithParam<std::string> {
   Session session{Lab::get().registry, Lab::get().compiler};
 };
 
-INSTANTIATE_TEST_SUITE_P(Devices, JitTest, testing::Values("ref:0", "cpu:0"), [](const auto& device) { return device.param.substr(0, 3); });
+INSTANTIATE_TEST_SUITE_P(Devices, JitTest, testing::Values("ref:0", "cpu:0"),
+                         [](const auto& device) { return device.param.substr(0, 3); });
 
 TEST_P(JitTest, RunsTheBodyTwiceThenReplays) {
   int bodies = 0;
@@ -99,18 +110,22 @@ TEST_P(JitTest, RunsTheBodyTwiceThenReplays) {
 }
 
 TEST_P(JitTest, ResetCapturesAgainWithOtherShapes) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; });
+  Jit jit(session,
+          [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; });
   TensorPtr x = tensor({1, 2});
   for (int i = 0; i < 3; ++i) must(jit.call(std::span(&x, 1)));
   x = tensor({1, 2, 3});
   EXPECT_NE(error_of(jit.call(std::span(&x, 1))).find("input 0 is f32[3]"), std::string::npos);
   jit.reset();
   EXPECT_FALSE(jit.captured());
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{2, 3, 4}));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{2, 3, 4}));
 }
 
 TEST_P(JitTest, ReplayAllocatesAndCompilesAndBuildsNothing) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{sum(add(in[0], in[0]))}; });
+  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
+    return std::vector{sum(add(in[0], in[0]))};
+  });
   const TensorPtr x = tensor({1, 2, 3});
   for (int i = 0; i < 3; ++i) must(jit.call(std::span(&x, 1)));
   const SessionStats before = session.stats();
@@ -155,9 +170,11 @@ TEST_P(JitTest, AnErrorDuringCaptureLeavesEverythingUsable) {
 
 TEST_P(JitTest, ClosedOverTensorsAreSeenWhenTheyAreUpdatedInPlace) {
   const TensorPtr w = tensor({10, 20});
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{add(in[0], w)}; });
+  Jit jit(session,
+          [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{add(in[0], w)}; });
   const TensorPtr x = tensor({1, 2});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{11, 22}));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{11, 22}));
   must(session.assign(w, tensor({100, 200})));
   EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{101, 202}));
 }
@@ -191,7 +208,8 @@ TEST_P(JitTest, AssignToAnInputUpdatesTheCallersTensor) {
 
 TEST_P(JitTest, AnInputThatIsAlsoClosedOverIsToldApartByPosition) {
   const TensorPtr w = tensor({1});
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{add(in[0], w)}; });
+  Jit jit(session,
+          [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{add(in[0], w)}; });
   must(jit.call(std::span(&w, 1)));
   must(jit.call(std::span(&w, 1)));  // captured with the closure's own tensor as the argument
   const TensorPtr x = tensor({10});
@@ -199,7 +217,9 @@ TEST_P(JitTest, AnInputThatIsAlsoClosedOverIsToldApartByPosition) {
 }
 
 TEST_P(JitTest, APassedThroughInputIsTheInputOfThisCall) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{in[0], plus(in[0], 1)}; });
+  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
+    return std::vector{in[0], plus(in[0], 1)};
+  });
   for (int i = 1; i <= 4; ++i) {
     const TensorPtr x = tensor({static_cast<float>(i)});
     EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{static_cast<float>(i)}));
@@ -209,7 +229,8 @@ TEST_P(JitTest, APassedThroughInputIsTheInputOfThisCall) {
 TEST_P(JitTest, AnOutputFedBackIsNeverOverwrittenWhileItIsRead) {
   Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
     const TensorPtr& x = in[0];
-    return std::vector{must(session.apply(std::span(&x, 1), [](ir::Graph& g, auto n) { return ir::flip(g, n[0], {0}); }))};
+    return std::vector{must(session.apply(
+        std::span(&x, 1), [](ir::Graph& g, auto n) { return ir::flip(g, n[0], {0}); }))};
   });
   TensorPtr x = tensor({1, 2, 3, 4, 5});
   for (int i = 0; i < 6; ++i) x = must(jit.call(std::span(&x, 1)))[0];
@@ -217,7 +238,9 @@ TEST_P(JitTest, AnOutputFedBackIsNeverOverwrittenWhileItIsRead) {
 }
 
 TEST_P(JitTest, SwappedOutputsFedBackReturnToTheStart) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[1], 0), plus(in[0], 0)}; });
+  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
+    return std::vector{plus(in[1], 0), plus(in[0], 0)};
+  });
   std::vector<TensorPtr> ab{tensor({1}), tensor({2})};
   for (int i = 0; i < 6; ++i) ab = must(jit.call(ab));
   EXPECT_EQ(values(ab[0]), (Floats{1}));
@@ -225,7 +248,8 @@ TEST_P(JitTest, SwappedOutputsFedBackReturnToTheStart) {
 }
 
 TEST_P(JitTest, AStaleReusedOutputRaisesWhenRead) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; });
+  Jit jit(session,
+          [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; });
   const TensorPtr x = tensor({1});
   must(jit.call(std::span(&x, 1)));
   const TensorPtr first = must(jit.call(std::span(&x, 1)))[0];
@@ -235,13 +259,16 @@ TEST_P(JitTest, AStaleReusedOutputRaisesWhenRead) {
 }
 
 TEST_P(JitTest, FreshOutputsStayValid) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; }, {.outputs = OutputMode::fresh});
+  Jit jit(session,
+          [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; },
+          {.outputs = OutputMode::fresh});
   std::vector<TensorPtr> all;
   for (int i = 0; i < 4; ++i) {
     const TensorPtr x = tensor({static_cast<float>(i)});
     all.push_back(must(jit.call(std::span(&x, 1)))[0]);
   }
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(values(all[static_cast<size_t>(i)]), (Floats{static_cast<float>(i) + 1}));
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(values(all[static_cast<size_t>(i)]), (Floats{static_cast<float>(i) + 1}));
 }
 
 TEST_P(JitTest, ReadingATracedValueRaises) {
@@ -253,7 +280,9 @@ TEST_P(JitTest, ReadingATracedValueRaises) {
   });
   const TensorPtr x = tensor({1});
   must(jit.call(std::span(&x, 1)));
-  EXPECT_NE(error_of(jit.call(std::span(&x, 1))).find("has no value while its function is captured"), std::string::npos);
+  EXPECT_NE(
+      error_of(jit.call(std::span(&x, 1))).find("has no value while its function is captured"),
+      std::string::npos);
 }
 
 TEST_P(JitTest, ATensorThatOutlivesTheCaptureKeepsItsStorage) {
@@ -264,13 +293,16 @@ TEST_P(JitTest, ATensorThatOutlivesTheCaptureKeepsItsStorage) {
   });
   for (int i = 1; i <= 4; ++i) {
     const TensorPtr x = tensor({static_cast<float>(i)});
-    EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{2 * (static_cast<float>(i) + 10)}));
+    EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]),
+              (Floats{2 * (static_cast<float>(i) + 10)}));
     EXPECT_EQ(values(kept), (Floats{static_cast<float>(i) + 10}));
   }
 }
 
 TEST_P(JitTest, DuplicateInputsAreAllowedWhereBothAreRead) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{add(in[0], in[1])}; });
+  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
+    return std::vector{add(in[0], in[1])};
+  });
   const std::vector<TensorPtr> apart{tensor({1}), tensor({2})};
   for (int i = 0; i < 3; ++i) must(jit.call(apart));
   const std::vector<TensorPtr> same{apart[1], apart[1]};
@@ -300,7 +332,8 @@ TEST_P(JitTest, NestedCapturesAreInlined) {
   });
   for (int i = 0; i < 4; ++i) {
     const TensorPtr x = tensor({static_cast<float>(i)});
-    EXPECT_EQ(values(must(outer.call(std::span(&x, 1)))[0]), (Floats{2 * (static_cast<float>(i) + 1)}));
+    EXPECT_EQ(values(must(outer.call(std::span(&x, 1)))[0]),
+              (Floats{2 * (static_cast<float>(i) + 1)}));
   }
   EXPECT_EQ(inner_bodies, 2);
   EXPECT_EQ(outer.program()->steps.size(), 1u);
@@ -308,7 +341,9 @@ TEST_P(JitTest, NestedCapturesAreInlined) {
 
 TEST_P(JitTest, OneCaptureServesAllValuesOfItsVariable) {
   const Var n{"n", 0, 8};
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{sum(in[0]), plus(in[0], 1)}; });
+  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
+    return std::vector{sum(in[0]), plus(in[0], 1)};
+  });
   for (int64_t v : {3, 5, 0, 8, 1}) {
     must(session.bind(n, v));
     Floats data;
@@ -322,9 +357,12 @@ TEST_P(JitTest, OneCaptureServesAllValuesOfItsVariable) {
 }
 
 TEST_P(JitTest, MalformedVariablesRaise) {
-  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; });
+  Jit jit(session,
+          [&](auto in) -> Result<std::vector<TensorPtr>> { return std::vector{plus(in[0], 1)}; });
   const TensorPtr x = tensor({1});
-  const auto call = [&](std::vector<JitVar> vars) { return error_of(jit.call(std::span(&x, 1), vars)); };
+  const auto call = [&](std::vector<JitVar> vars) {
+    return error_of(jit.call(std::span(&x, 1), vars));
+  };
   EXPECT_NE(call({{{"", 0, 1}, 0}}).find("no name"), std::string::npos);
   EXPECT_NE(call({{{"a", 5, 1}, 3}}).find("malformed"), std::string::npos);
   EXPECT_NE(call({{{"b", 0, 4}, 7}}).find("outside its bounds"), std::string::npos);

@@ -1,4 +1,5 @@
-// Random graphs and shapes on `ref` and on every other device that can run here: equal bits, all types.
+// Random graphs and shapes on `ref` and on every other device that can run here: equal bits, all
+// types.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +16,8 @@ namespace {
 uint64_t base_seed() {
   static const uint64_t seed = [] {
     const char* text = std::getenv("OSTINATO_TEST_SEED");
-    return text ? std::strtoull(text, nullptr, 10) : uint64_t{20261130};  // scripts/soak.sh tries others
+    return text ? std::strtoull(text, nullptr, 10)
+                : uint64_t{20261130};  // scripts/soak.sh tries others
   }();
   return seed;
 }
@@ -34,7 +36,8 @@ struct Lab {
  private:
   Lab() {
     runtime::RegistryOptions options;
-    if (const char* build = std::getenv("OSTINATO_BUILD_DIR")) options.loader.folders = {std::string(build) + "/lib/ostinato-plugins"};
+    if (const char* build = std::getenv("OSTINATO_BUILD_DIR"))
+      options.loader.folders = {std::string(build) + "/lib/ostinato-plugins"};
     registry = runtime::DeviceRegistry::create(options);
     compiler = std::make_shared<runtime::Compiler>(std::make_shared<runtime::CompileCache>(""));
     for (const auto& entry : registry->devices()) {
@@ -44,13 +47,16 @@ struct Lab {
         ADD_FAILURE() << entry.id << ": " << device.error().message;
         continue;
       }
-      if (entry.driver == "ref") ref = *device;
-      else others.push_back(*device);
+      if (entry.driver == "ref")
+        ref = *device;
+      else
+        others.push_back(*device);
     }
   }
 };
 
-Result<std::vector<std::vector<uint8_t>>> run_on(const runtime::DevicePtr& device, const std::shared_ptr<const Program>& program,
+Result<std::vector<std::vector<uint8_t>>> run_on(const runtime::DevicePtr& device,
+                                                 const std::shared_ptr<const Program>& program,
                                                  const test::RandomGraph& r) {
   std::vector<runtime::DevicePtr> devices(program->device_count, device);
   OST_TRY_ASSIGN(auto instance, runtime::Instance::create(program, devices, *Lab::get().compiler));
@@ -76,7 +82,8 @@ Result<std::vector<std::vector<uint8_t>>> run_on(const runtime::DevicePtr& devic
   OST_TRY(instance->run(in, out, vars));
   std::vector<std::vector<uint8_t>> results;
   for (uint32_t o = 0; o < out.size(); ++o) {
-    const runtime::BufferRef ref = instance->output_is_written(o) ? out[o] : instance->output_alias(o, in);
+    const runtime::BufferRef ref =
+        instance->output_is_written(o) ? out[o] : instance->output_alias(o, in);
     results.emplace_back(ref.bytes);
     if (ref.bytes > 0) OST_TRY(ref.buffer->read(ref.offset, results.back()));
   }
@@ -93,10 +100,13 @@ void expect_same_everywhere(uint64_t seed, const test::RandomGraphOptions& optio
   ASSERT_TRUE(want.has_value()) << "ref: " << want.error().message << "\n" << ir::to_text(r.graph);
   for (const auto& device : Lab::get().others) {
     const auto got = run_on(device, program, r);
-    ASSERT_TRUE(got.has_value()) << device->id() << ": " << got.error().message << "\n" << ir::to_text(r.graph);
+    ASSERT_TRUE(got.has_value()) << device->id() << ": " << got.error().message << "\n"
+                                 << ir::to_text(r.graph);
     for (size_t o = 0; o < want->size(); ++o) {
       const DType t = program->outputs[o].dtype;
-      ASSERT_TRUE(test::same_bits(t, (*want)[o], (*got)[o])) << device->id() << ": output " << o << "\n" << ir::to_text(r.graph);
+      ASSERT_TRUE(test::same_bits(t, (*want)[o], (*got)[o]))
+          << device->id() << ": output " << o << "\n"
+          << ir::to_text(r.graph);
     }
   }
 }
@@ -109,11 +119,13 @@ class Graphs : public testing::Test {
 };
 
 TEST_F(Graphs, RandomGraphsHaveTheSameBitsOnEveryDevice) {
-  for (uint64_t i = 0; i < 250 && !HasFatalFailure(); ++i) expect_same_everywhere(base_seed() + i, {});
+  for (uint64_t i = 0; i < 250 && !HasFatalFailure(); ++i)
+    expect_same_everywhere(base_seed() + i, {});
 }
 
 TEST_F(Graphs, RandomGraphsWithAVariableHaveTheSameBitsOnEveryDevice) {
-  for (uint64_t i = 0; i < 250 && !HasFatalFailure(); ++i) expect_same_everywhere(base_seed() + i, {.symbolic = true});
+  for (uint64_t i = 0; i < 250 && !HasFatalFailure(); ++i)
+    expect_same_everywhere(base_seed() + i, {.symbolic = true});
 }
 
 TEST_F(Graphs, LargerShapesHaveTheSameBitsOnEveryDevice) {

@@ -9,8 +9,9 @@
 namespace ost::numerics {
 
 inline constexpr kir::Fn kFunctions[] = {
-    kir::Fn::exp,  kir::Fn::exp2, kir::Fn::expm1,   kir::Fn::log,  kir::Fn::log2, kir::Fn::log1p, kir::Fn::sin,  kir::Fn::cos,
-    kir::Fn::tanh, kir::Fn::sigmoid, kir::Fn::silu, kir::Fn::erf, kir::Fn::gelu, kir::Fn::rsqrt, kir::Fn::pow};
+    kir::Fn::exp,   kir::Fn::exp2, kir::Fn::expm1, kir::Fn::log,   kir::Fn::log2,
+    kir::Fn::log1p, kir::Fn::sin,  kir::Fn::cos,   kir::Fn::tanh,  kir::Fn::sigmoid,
+    kir::Fn::silu,  kir::Fn::erf,  kir::Fn::gelu,  kir::Fn::rsqrt, kir::Fn::pow};
 
 inline Result<kir::Kernel> function_kernel(kir::Fn fn, DType type, int64_t n) {
   kir::Builder b;
@@ -45,7 +46,8 @@ class Evaluator {
   }
 
  private:
-  Evaluator(kir::Interpreter interpreter, size_t n, bool two) : interpreter_(std::move(interpreter)), n_(n), two_(two) {}
+  Evaluator(kir::Interpreter interpreter, size_t n, bool two)
+      : interpreter_(std::move(interpreter)), n_(n), two_(two) {}
   kir::Interpreter interpreter_;
   size_t n_;
   bool two_;

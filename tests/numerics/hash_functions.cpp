@@ -1,5 +1,6 @@
-// Prints the lines of hashes.txt: the hash of each elementary function over 2^bits inputs, by the interpreter.
-// usage: numerics_hash TYPE BITS [FUNCTION...]      numerics_hash f32 32   (all inputs: some minutes each)
+// Prints the lines of hashes.txt: the hash of each elementary function over 2^bits inputs, by the
+// interpreter. usage: numerics_hash TYPE BITS [FUNCTION...]      numerics_hash f32 32   (all
+// inputs: some minutes each)
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -47,7 +48,8 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s: %s\n", kir::name_of(fn), hash.error().message.c_str());
       return 70;
     }
-    std::printf("%s %s %d %016llx\n", type.c_str(), kir::name_of(fn), bits, static_cast<unsigned long long>(*hash));
+    std::printf("%s %s %d %016llx\n", type.c_str(), kir::name_of(fn), bits,
+                static_cast<unsigned long long>(*hash));
     std::fflush(stdout);
   }
 }

@@ -1,5 +1,5 @@
-// The exact functions: by MPFR, and quickly by the C library in a wider type, good to a few units of that type, to find
-// the inputs for which MPFR is worth asking.
+// The exact functions: by MPFR, and quickly by the C library in a wider type, good to a few units
+// of that type, to find the inputs for which MPFR is worth asking.
 #pragma once
 
 #include <mpfr.h>
@@ -15,21 +15,37 @@ template <class Wide>
 Wide wide_reference(kir::Fn fn, Wide x, Wide y) {
   using kir::Fn;
   switch (fn) {
-    case Fn::exp: return std::exp(x);
-    case Fn::exp2: return std::exp2(x);
-    case Fn::expm1: return std::expm1(x);
-    case Fn::log: return std::log(x);
-    case Fn::log2: return std::log2(x);
-    case Fn::log1p: return std::log1p(x);
-    case Fn::sin: return std::sin(x);
-    case Fn::cos: return std::cos(x);
-    case Fn::tanh: return std::tanh(x);
-    case Fn::sigmoid: return 1 / (1 + std::exp(-x));
-    case Fn::silu: return x / (1 + std::exp(-x));
-    case Fn::erf: return std::erf(x);
-    case Fn::gelu: return x * Wide{0.5} * std::erfc(-x * static_cast<Wide>(0.707106781186547524400844362104849039L));
-    case Fn::rsqrt: return 1 / std::sqrt(x);
-    case Fn::pow: break;
+    case Fn::exp:
+      return std::exp(x);
+    case Fn::exp2:
+      return std::exp2(x);
+    case Fn::expm1:
+      return std::expm1(x);
+    case Fn::log:
+      return std::log(x);
+    case Fn::log2:
+      return std::log2(x);
+    case Fn::log1p:
+      return std::log1p(x);
+    case Fn::sin:
+      return std::sin(x);
+    case Fn::cos:
+      return std::cos(x);
+    case Fn::tanh:
+      return std::tanh(x);
+    case Fn::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Fn::silu:
+      return x / (1 + std::exp(-x));
+    case Fn::erf:
+      return std::erf(x);
+    case Fn::gelu:
+      return x * Wide{0.5} *
+             std::erfc(-x * static_cast<Wide>(0.707106781186547524400844362104849039L));
+    case Fn::rsqrt:
+      return 1 / std::sqrt(x);
+    case Fn::pow:
+      break;
   }
   return std::pow(x, y);
 }
@@ -47,7 +63,8 @@ class Exact {
   Exact(const Exact&) = delete;
   Exact& operator=(const Exact&) = delete;
 
-  // The difference between the value `got` and the function, and the function, both rounded to long double.
+  // The difference between the value `got` and the function, and the function, both rounded to long
+  // double.
   struct Difference {
     long double error, exact;
   };
@@ -69,18 +86,44 @@ class Exact {
   void evaluate(kir::Fn fn) {
     using kir::Fn;
     switch (fn) {
-      case Fn::exp: mpfr_exp(r_, x_, MPFR_RNDN); return;
-      case Fn::exp2: mpfr_exp2(r_, x_, MPFR_RNDN); return;
-      case Fn::expm1: mpfr_expm1(r_, x_, MPFR_RNDN); return;
-      case Fn::log: mpfr_log(r_, x_, MPFR_RNDN); return;
-      case Fn::log2: mpfr_log2(r_, x_, MPFR_RNDN); return;
-      case Fn::log1p: mpfr_log1p(r_, x_, MPFR_RNDN); return;
-      case Fn::sin: mpfr_sin(r_, x_, MPFR_RNDN); return;
-      case Fn::cos: mpfr_cos(r_, x_, MPFR_RNDN); return;
-      case Fn::tanh: mpfr_tanh(r_, x_, MPFR_RNDN); return;
-      case Fn::sigmoid: logistic(); mpfr_ui_div(r_, 1, r_, MPFR_RNDN); return;
-      case Fn::silu: logistic(); mpfr_div(r_, x_, r_, MPFR_RNDN); return;
-      case Fn::erf: mpfr_erf(r_, x_, MPFR_RNDN); return;
+      case Fn::exp:
+        mpfr_exp(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::exp2:
+        mpfr_exp2(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::expm1:
+        mpfr_expm1(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::log:
+        mpfr_log(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::log2:
+        mpfr_log2(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::log1p:
+        mpfr_log1p(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::sin:
+        mpfr_sin(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::cos:
+        mpfr_cos(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::tanh:
+        mpfr_tanh(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::sigmoid:
+        logistic();
+        mpfr_ui_div(r_, 1, r_, MPFR_RNDN);
+        return;
+      case Fn::silu:
+        logistic();
+        mpfr_div(r_, x_, r_, MPFR_RNDN);
+        return;
+      case Fn::erf:
+        mpfr_erf(r_, x_, MPFR_RNDN);
+        return;
       case Fn::gelu:
         mpfr_sqrt_ui(t_, 2, MPFR_RNDN);
         mpfr_div(t_, x_, t_, MPFR_RNDN);
@@ -89,8 +132,12 @@ class Exact {
         mpfr_mul(r_, r_, x_, MPFR_RNDN);
         mpfr_div_2ui(r_, r_, 1, MPFR_RNDN);
         return;
-      case Fn::rsqrt: mpfr_rec_sqrt(r_, x_, MPFR_RNDN); return;
-      case Fn::pow: mpfr_pow(r_, x_, y_, MPFR_RNDN); return;
+      case Fn::rsqrt:
+        mpfr_rec_sqrt(r_, x_, MPFR_RNDN);
+        return;
+      case Fn::pow:
+        mpfr_pow(r_, x_, y_, MPFR_RNDN);
+        return;
     }
   }
   mpfr_t x_, y_, r_, t_;

@@ -1,8 +1,9 @@
-// Inputs and hashes that show with a few seconds of work that a backend's elementary functions have the bits of the
-// specification. Any backend's test may use it: it needs nothing of the project.
+// Inputs and hashes that show with a few seconds of work that a backend's elementary functions have
+// the bits of the specification. Any backend's test may use it: it needs nothing of the project.
 //
-// With `bits` = 32 the inputs are all f32 values in the order of their bit patterns. With fewer, the patterns are cut into
-// 2^bits equal strata, and each stratum gives one member, chosen by a hash of its number. f64 works the same way.
+// With `bits` = 32 the inputs are all f32 values in the order of their bit patterns. With fewer,
+// the patterns are cut into 2^bits equal strata, and each stratum gives one member, chosen by a
+// hash of its number. f64 works the same way.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,8 @@ Float input(uint64_t i, int bits) {
   return from_bits<Float>(static_cast<BitsOf<Float>>(i * stratum + (mix(i) & (stratum - 1))));
 }
 
-// The second argument that goes with x in a function of two: half of them any bits, half of them moderate numbers of
-// which many are integers.
+// The second argument that goes with x in a function of two: half of them any bits, half of them
+// moderate numbers of which many are integers.
 template <class Float>
 Float partner(Float x) {
   const uint64_t h = mix(to_bits(x));
@@ -73,14 +74,15 @@ class Hash {
 };
 
 // The committed hash out of tests/numerics/hashes.txt, whose lines are "type function bits hash".
-inline std::optional<uint64_t> committed_hash(const std::string& path, const std::string& type, const std::string& function,
-                                              int bits) {
+inline std::optional<uint64_t> committed_hash(const std::string& path, const std::string& type,
+                                              const std::string& function, int bits) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);
     std::string t, f, hash;
     int b = 0;
-    if (fields >> t >> f >> b >> hash && t == type && f == function && b == bits) return std::stoull(hash, nullptr, 16);
+    if (fields >> t >> f >> b >> hash && t == type && f == function && b == bits)
+      return std::stoull(hash, nullptr, 16);
   }
   return std::nullopt;
 }

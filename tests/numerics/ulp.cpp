@@ -1,10 +1,11 @@
 // Measures the error of the elementary functions: prints rows of the table of docs/numerics.md.
 // usage: numerics_ulp TYPE BITS [FUNCTION...]
-// f32: 2^BITS stratified inputs, all of them with BITS = 32. f64: 2^BITS inputs of four kinds in turn: any bits, the
-// function's own range, near 0, near 1. pow takes two arguments, also in f32, and is sampled.
+// f32: 2^BITS stratified inputs, all of them with BITS = 32. f64: 2^BITS inputs of four kinds in
+// turn: any bits, the function's own range, near 0, near 1. pow takes two arguments, also in f32,
+// and is sampled.
 //
-// Each result is compared with the C library in a wider type; where that estimate comes near the maximum so far, MPFR
-// decides. So the maximum is exact over the inputs seen.
+// Each result is compared with the C library in a wider type; where that estimate comes near the
+// maximum so far, MPFR decides. So the maximum is exact over the inputs seen.
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -37,12 +38,23 @@ template <class Float>
 double range_of(Fn fn) {  // inputs of interest lie within +-range
   constexpr bool f64 = sizeof(Float) == 8;
   switch (fn) {
-    case Fn::exp: case Fn::expm1: case Fn::sigmoid: case Fn::silu: return f64 ? 750 : 104;
-    case Fn::exp2: return f64 ? 1080 : 151;
-    case Fn::sin: case Fn::cos: return f64 ? 1e6 : 1e5;
-    case Fn::tanh: return 20;
-    case Fn::erf: case Fn::gelu: return 8;
-    default: return 100;
+    case Fn::exp:
+    case Fn::expm1:
+    case Fn::sigmoid:
+    case Fn::silu:
+      return f64 ? 750 : 104;
+    case Fn::exp2:
+      return f64 ? 1080 : 151;
+    case Fn::sin:
+    case Fn::cos:
+      return f64 ? 1e6 : 1e5;
+    case Fn::tanh:
+      return 20;
+    case Fn::erf:
+    case Fn::gelu:
+      return 8;
+    default:
+      return 100;
   }
 }
 
@@ -52,10 +64,14 @@ Float sample(Fn fn, uint64_t i, int bits) {
   const uint64_t h = numerics::mix(i);
   const double unit = static_cast<double>(static_cast<int64_t>(h)) * 0x1p-63;  // (-1, 1)
   switch (i % 4) {
-    case 0: return numerics::from_bits<Float>(static_cast<numerics::BitsOf<Float>>(h));
-    case 1: return static_cast<Float>(unit * range_of<Float>(fn));
-    case 2: return static_cast<Float>(unit * 2);
-    default: return static_cast<Float>(1 + unit * 0.5);
+    case 0:
+      return numerics::from_bits<Float>(static_cast<numerics::BitsOf<Float>>(h));
+    case 1:
+      return static_cast<Float>(unit * range_of<Float>(fn));
+    case 2:
+      return static_cast<Float>(unit * 2);
+    default:
+      return static_cast<Float>(1 + unit * 0.5);
   }
 }
 
@@ -71,11 +87,13 @@ Float exponent_for(Float x, uint64_t i) {
   return static_cast<Float>(x < 0 ? std::nearbyint(y) : y);
 }
 
-// The unit in the last place of the type around `exact`: the spacing of floats there, subnormals included.
+// The unit in the last place of the type around `exact`: the spacing of floats there, subnormals
+// included.
 template <class Float>
 long double unit_of(long double exact) {
   using Limits = std::numeric_limits<Float>;
-  const int e = exact == 0 ? Limits::min_exponent : std::max(std::ilogb(exact) + 1, Limits::min_exponent);
+  const int e =
+      exact == 0 ? Limits::min_exponent : std::max(std::ilogb(exact) + 1, Limits::min_exponent);
   return std::ldexp(1.0L, e - Limits::digits);
 }
 
@@ -89,10 +107,12 @@ class Meter {
     ++t_.inputs;
     const Wide ref = numerics::wide_reference<Wide>(fn_, x, y);
     const auto rounded = static_cast<Float>(ref);
-    if (!std::isfinite(rounded) || rounded == 0 || !std::isfinite(got)) return special(x, y, got, rounded);
+    if (!std::isfinite(rounded) || rounded == 0 || !std::isfinite(got))
+      return special(x, y, got, rounded);
     ++t_.finite;
     if (rounded != got) ++t_.misrounded;
-    const long double error = std::fabs(static_cast<long double>(ref) - static_cast<long double>(got));
+    const long double error =
+        std::fabs(static_cast<long double>(ref) - static_cast<long double>(got));
     if (static_cast<double>(error) > t_.absolute) t_.absolute = static_cast<double>(error);
     const double ulp = static_cast<double>(error / unit_of<Float>(ref));
     if (ulp > 1) ++t_.above_one;
@@ -109,8 +129,8 @@ class Meter {
   const Table& table() const { return t_; }
 
  private:
-  // Zeros, infinities and NaNs: the class and the sign of the result must be right; a rounding to or from the largest
-  // finite or the smallest number may differ by one step.
+  // Zeros, infinities and NaNs: the class and the sign of the result must be right; a rounding to
+  // or from the largest finite or the smallest number may differ by one step.
   void special(Float x, Float y, Float got, Float rounded) {
     if (got != got || rounded != rounded) {
       if (got != got && rounded != rounded) return;
@@ -146,11 +166,15 @@ Result<Table> measure(Fn fn, int bits) {
 }
 
 void print(const char* type, Fn fn, const Table& t) {
-  std::printf("%s %-8s inputs %llu max %.4f ulp at (%a, %a), subnormal %.4f at (%a, %a), misrounded %.4f %%, above 1 ulp %llu, "
-              "max abs %.3g, wrong specials %llu", type, kir::name_of(fn), static_cast<unsigned long long>(t.inputs),
-              t.normal.ulp, t.normal.x, t.normal.y, t.subnormal.ulp, t.subnormal.x, t.subnormal.y,
-              100.0 * static_cast<double>(t.misrounded) / static_cast<double>(t.finite ? t.finite : 1),
-              static_cast<unsigned long long>(t.above_one), t.absolute, static_cast<unsigned long long>(t.wrong_special));
+  std::printf(
+      "%s %-8s inputs %llu max %.4f ulp at (%a, %a), subnormal %.4f at (%a, %a), misrounded %.4f "
+      "%%, above 1 ulp %llu, "
+      "max abs %.3g, wrong specials %llu",
+      type, kir::name_of(fn), static_cast<unsigned long long>(t.inputs), t.normal.ulp, t.normal.x,
+      t.normal.y, t.subnormal.ulp, t.subnormal.x, t.subnormal.y,
+      100.0 * static_cast<double>(t.misrounded) / static_cast<double>(t.finite ? t.finite : 1),
+      static_cast<unsigned long long>(t.above_one), t.absolute,
+      static_cast<unsigned long long>(t.wrong_special));
   if (t.wrong_special) std::printf(", first at (%a, %a)", t.special_x, t.special_y);
   std::printf("\n");
   std::fflush(stdout);

@@ -24,7 +24,9 @@ class Numbers {
     return z ^ (z >> 31);
   }
   // In [-1, 1), a multiple of 2^-10, so that every float type holds it.
-  double unit() { return static_cast<double>(static_cast<std::int64_t>(next() >> 53) - 1024) / 1024; }
+  double unit() {
+    return static_cast<double>(static_cast<std::int64_t>(next() >> 53) - 1024) / 1024;
+  }
 
  private:
   std::uint64_t state_;
@@ -61,12 +63,13 @@ void put(unsigned char* to, ost_dtype_t dtype, Numbers& numbers) {
   std::memcpy(to, &value, ost_dtype_bytes(dtype));  // little endian, like the files
 }
 
-ostinato::Array pseudo_random(const std::string& name, ost_dtype_t dtype, std::vector<std::int64_t> shape,
-                              std::uint64_t seed) {
+ostinato::Array pseudo_random(const std::string& name, ost_dtype_t dtype,
+                              std::vector<std::int64_t> shape, std::uint64_t seed) {
   ostinato::Array a(dtype, std::move(shape));
   Numbers numbers(seed, name);
   const std::size_t size = ost_dtype_bytes(dtype);
-  for (std::size_t at = 0; at < a.bytes.size(); at += size) put(a.bytes.data() + at, dtype, numbers);
+  for (std::size_t at = 0; at < a.bytes.size(); at += size)
+    put(a.bytes.data() + at, dtype, numbers);
   return a;
 }
 
@@ -90,11 +93,12 @@ ostinato::VarValues vars_of_shapes(const ostinato::Program& program, const CallD
 }
 
 // The largest value for a variable that nothing decides, which is said.
-void complete_vars(const Options& options, const ostinato::Program& program, const ostinato::VarValues& from_shapes,
-                   CallData& data) {
+void complete_vars(const Options& options, const ostinato::Program& program,
+                   const ostinato::VarValues& from_shapes, CallData& data) {
   for (const ost_var_t& var : program.vars()) {
     if (has(data.vars, var.name) || has(from_shapes, var.name)) continue;
-    note(options, fmt::format("variable '{}' is not given: {} of {}..{} taken", var.name, var.max, var.min, var.max));
+    note(options, fmt::format("variable '{}' is not given: {} of {}..{} taken", var.name, var.max,
+                              var.min, var.max));
     data.vars.push_back({var.name, var.max});
   }
 }
@@ -119,12 +123,14 @@ const ostinato::Archive& InputFiles::open(const std::string& path) {
 
 CallData call_data(const Options& options, const ostinato::Program& program, InputFiles& files) {
   CallData data;
-  for (const NamedText& v : options.vars) data.vars.push_back({v.name, parse_integer(v.value, "--var " + v.name)});
+  for (const NamedText& v : options.vars)
+    data.vars.push_back({v.name, parse_integer(v.value, "--var " + v.name)});
   for (const NamedText& in : options.inputs) data.inputs.push_back({in.name, files.read(in.value)});
   const auto types = program.inputs();
   std::vector<std::uint32_t> missing;
   for (std::uint32_t i = 0; i < types.size(); ++i) {
-    if (std::ranges::find(data.inputs, types[i].name, &ostinato::Binding::name) == data.inputs.end())
+    if (std::ranges::find(data.inputs, types[i].name, &ostinato::Binding::name) ==
+        data.inputs.end())
       missing.push_back(i);
   }
   if (missing.empty() && !types.empty()) return data;  // the shapes and --var have to be enough
@@ -136,9 +142,11 @@ CallData call_data(const Options& options, const ostinato::Program& program, Inp
   }
   for (const std::uint32_t i : missing) {
     const ostinato::Type& type = types[i];
-    data.made.push_back(pseudo_random(type.name, type.dtype, program.input_shape(i, all), options.seed));
+    data.made.push_back(
+        pseudo_random(type.name, type.dtype, program.input_shape(i, all), options.seed));
     note(options, fmt::format("input '{}' is not given: pseudo-random {}[{}], seed {}", type.name,
-                              ost_dtype_text(type.dtype), fmt::join(data.made.back().shape, ", "), options.seed));
+                              ost_dtype_text(type.dtype), fmt::join(data.made.back().shape, ", "),
+                              options.seed));
     data.inputs.push_back({type.name, data.made.back().view()});
   }
   return data;
@@ -158,9 +166,11 @@ std::vector<std::string> open_devices(const ostinato::Context& context, const Op
   std::vector<std::string> devices(count, options.device.empty() ? "auto" : options.device);
   for (const std::string& part : split_list(options.map)) {
     const auto at = part.find('=');
-    const std::int64_t index = at == std::string::npos ? -1 : parse_integer(part.substr(0, at), "--map");
+    const std::int64_t index =
+        at == std::string::npos ? -1 : parse_integer(part.substr(0, at), "--map");
     if (index < 0 || index >= count) {
-      throw Failure(kUsage, fmt::format("--map: '{}' found, I=DEVICE with I from 0 to {} wanted", part, count - 1));
+      throw Failure(kUsage, fmt::format("--map: '{}' found, I=DEVICE with I from 0 to {} wanted",
+                                        part, count - 1));
     }
     devices[static_cast<std::size_t>(index)] = part.substr(at + 1);
   }

@@ -12,17 +12,21 @@ namespace {
 
 constexpr const char* kAbout =
     "Capture a tensor program once, replay it on any device, bit for bit.\n"
-    "Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 differs, 2 usage, 3 bad input,\n"
+    "Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 differs, 2 usage, 3 bad "
+    "input,\n"
     "4 device or plugin unavailable, 5 compile error, 70 internal error, 130 interrupted.";
 
 class CommandLine {
  public:
   explicit CommandLine(Options& o) : o_(o), app_(kAbout, "ost") {
     app_.require_subcommand(1);
-    app_.footer("Examples:\n  ost run 'softmax(matmul(A,B))' --shape A=4,8 --shape B=8,4\n  ost devices --json");
-    for (void (CommandLine::*add)() : {&CommandLine::add_devices, &CommandLine::add_run, &CommandLine::add_capture,
-                                       &CommandLine::add_replay, &CommandLine::add_verify, &CommandLine::add_explain,
-                                       &CommandLine::add_reports, &CommandLine::add_bench, &CommandLine::add_cache}) {
+    app_.footer(
+        "Examples:\n  ost run 'softmax(matmul(A,B))' --shape A=4,8 --shape B=8,4\n  ost devices "
+        "--json");
+    for (void (CommandLine::*add)() :
+         {&CommandLine::add_devices, &CommandLine::add_run, &CommandLine::add_capture,
+          &CommandLine::add_replay, &CommandLine::add_verify, &CommandLine::add_explain,
+          &CommandLine::add_reports, &CommandLine::add_bench, &CommandLine::add_cache}) {
       (this->*add)();
     }
   }
@@ -41,7 +45,8 @@ class CommandLine {
   }
 
  private:
-  CLI::App* command(const std::string& name, const std::string& about, const std::string& examples) {
+  CLI::App* command(const std::string& name, const std::string& about,
+                    const std::string& examples) {
     CLI::App* c = app_.add_subcommand(name, about);
     c->footer("Examples:\n" + examples);
     c->add_flag("--json", o_.json, "one JSON object on stdout");
@@ -51,19 +56,22 @@ class CommandLine {
     c->add_option("--plugin", o_.plugins, "a plugin or its discovery file; may be repeated")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    add_named(c, "--option", "NAME=VALUE", "an option of all drivers (threads) or of one (cpu.threads)",
-              o_.driver_options);
+    add_named(c, "--option", "NAME=VALUE",
+              "an option of all drivers (threads) or of one (cpu.threads)", o_.driver_options);
     return c;
   }
 
-  void add_named(CLI::App* c, const std::string& flag, const std::string& type, const std::string& about,
-                 std::vector<NamedText>& list) {
+  void add_named(CLI::App* c, const std::string& flag, const std::string& type,
+                 const std::string& about, std::vector<NamedText>& list) {
     texts_.push_back(std::make_unique<std::vector<std::string>>());
-    c->add_option(flag, *texts_.back(), about + "; may be repeated")->type_name(type)->allow_extra_args(false);
+    c->add_option(flag, *texts_.back(), about + "; may be repeated")
+        ->type_name(type)
+        ->allow_extra_args(false);
     named_.emplace_back(texts_.back().get(), &list, flag);
   }
 
-  static void split(const std::vector<std::string>& texts, std::vector<NamedText>& list, const std::string& flag) {
+  static void split(const std::vector<std::string>& texts, std::vector<NamedText>& list,
+                    const std::string& flag) {
     for (const std::string& t : texts) {
       const auto at = t.find('=');
       if (at == 0 || at == std::string::npos)
@@ -73,19 +81,21 @@ class CommandLine {
   }
 
   void add_data(CLI::App* c) {
-    add_named(c, "--input", "NAME=FILE[:KEY]", "data of an input: .npy, or an array of a .npz or .safetensors file",
-              o_.inputs);
+    add_named(c, "--input", "NAME=FILE[:KEY]",
+              "data of an input: .npy, or an array of a .npz or .safetensors file", o_.inputs);
     add_named(c, "--var", "NAME=N", "value of a variable", o_.vars);
     c->add_option("--seed", o_.seed, "seed of the numbers that stand in for inputs without data")
         ->capture_default_str();
   }
   void add_compile(CLI::App* c) {
-    c->add_option("expression", o_.subject, "for example 'matmul(A,relu(B))+softmax(C)'; - reads it from stdin")
+    c->add_option("expression", o_.subject,
+                  "for example 'matmul(A,relu(B))+softmax(C)'; - reads it from stdin")
         ->required();
     add_expression(c);
   }
   void add_expression(CLI::App* c) {
-    add_named(c, "--shape", "NAME=DIMS", "type of an input: 64,64 or n:1..64,64 or f16[n:1..64, 64]", o_.shapes);
+    add_named(c, "--shape", "NAME=DIMS",
+              "type of an input: 64,64 or n:1..64,64 or f16[n:1..64, 64]", o_.shapes);
     c->add_option("--weights", o_.weights,
                   "names that this .safetensors or .npz file has become constants; may be repeated")
         ->type_name("FILE")
@@ -93,9 +103,11 @@ class CommandLine {
     c->add_option("--numerics", o_.numerics, "strict (same bits everywhere) or fast")
         ->check(CLI::IsMember({"strict", "fast"}))
         ->capture_default_str();
-    c->add_option("--memory-budget", o_.memory_budget, "elements: a larger intermediate is stored; 0 stores all")
+    c->add_option("--memory-budget", o_.memory_budget,
+                  "elements: a larger intermediate is stored; 0 stores all")
         ->check(CLI::NonNegativeNumber);
-    c->add_option("--arena-limit", o_.arena_limit, "bytes: an error if the plan needs more")->type_name("BYTES");
+    c->add_option("--arena-limit", o_.arena_limit, "bytes: an error if the plan needs more")
+        ->type_name("BYTES");
     c->add_option("--tile-size", o_.tile_size, "hint for drivers that tile; never changes a result")
         ->check(CLI::PositiveNumber);
     c->add_flag("!--no-fuse", o_.fuse, "one kernel an operation");
@@ -110,8 +122,10 @@ class CommandLine {
   }
   void add_load(CLI::App* c, bool trust = true) {
     if (trust)
-      c->add_flag("--trust", o_.trust, "run native code that is in the manifest; only if you trust its author");
-    c->add_flag("--accept-edited", o_.accept_edited, "open a manifest that does not match its program id");
+      c->add_flag("--trust", o_.trust,
+                  "run native code that is in the manifest; only if you trust its author");
+    c->add_flag("--accept-edited", o_.accept_edited,
+                "open a manifest that does not match its program id");
   }
 
   void add_devices() {
@@ -124,10 +138,11 @@ class CommandLine {
     command("version", "print the version", "  ost version\n  ost version --json");
   }
   void add_run() {
-    CLI::App* c = command(
-        "run", "evaluate an expression",
-        "  ost run 'matmul(A,relu(B))+softmax(C)' --input A=a.npy --input B=b.npy --input C=c.npy --output y.npy\n"
-        "  ost run 'sum(x*x, axis=-1)' --shape x=n:1..64,64 --var n=7 --device ref:0");
+    CLI::App* c =
+        command("run", "evaluate an expression",
+                "  ost run 'matmul(A,relu(B))+softmax(C)' --input A=a.npy --input B=b.npy --input "
+                "C=c.npy --output y.npy\n"
+                "  ost run 'sum(x*x, axis=-1)' --shape x=n:1..64,64 --var n=7 --device ref:0");
     add_compile(c);
     add_data(c);
     add_device(c, "where it runs");
@@ -136,10 +151,11 @@ class CommandLine {
         ->allow_extra_args(false);
   }
   void add_capture() {
-    CLI::App* c =
-        command("capture", "compile an expression into a program and save it",
-                "  ost capture 'softmax(matmul(x,W)+b)' --weights w.safetensors --shape x=n:0..1797,64 -o m.ost.json\n"
-                "  ost capture 'relu(x)+y' --shape x=n:1..1024 --shape y=n --device cpu:0 -o m.ost.json");
+    CLI::App* c = command(
+        "capture", "compile an expression into a program and save it",
+        "  ost capture 'softmax(matmul(x,W)+b)' --weights w.safetensors --shape x=n:0..1797,64 -o "
+        "m.ost.json\n"
+        "  ost capture 'relu(x)+y' --shape x=n:1..1024 --shape y=n --device cpu:0 -o m.ost.json");
     add_compile(c);
     add_data(c);
     add_device(c, "compile for this device too, so that its cache has the kernels");
@@ -152,16 +168,18 @@ class CommandLine {
     add_manifest(c);
     add_data(c);
     add_device(c, "where it runs");
-    c->add_option("--map", o_.map, "devices by logical device: 0=cpu:0,1=ref:0")->type_name("I=DEVICE,...");
+    c->add_option("--map", o_.map, "devices by logical device: 0=cpu:0,1=ref:0")
+        ->type_name("I=DEVICE,...");
     c->add_option("--repeat", o_.repeat, "how many times it runs")->check(CLI::PositiveNumber);
     c->add_option("--output", o_.outputs, "file of the result, or NAME=FILE; may be repeated")
         ->type_name("FILE")
         ->allow_extra_args(false);
   }
   void add_verify() {
-    CLI::App* c = command("verify", "run a saved program on two devices, kernel by kernel, and compare all bits",
-                          "  ost verify m.ost.json --devices ref:0,cpu:0\n"
-                          "  ost verify m.ost.json --devices cpu:0,ref:0 --input x=x.npy --json");
+    CLI::App* c = command(
+        "verify", "run a saved program on two devices, kernel by kernel, and compare all bits",
+        "  ost verify m.ost.json --devices ref:0,cpu:0\n"
+        "  ost verify m.ost.json --devices cpu:0,ref:0 --input x=x.npy --json");
     add_manifest(c);
     add_data(c);
     c->add_option("--devices", o_.devices, "the two devices")->type_name("A,B")->required();
@@ -171,49 +189,57 @@ class CommandLine {
   }
   void add_explain() {
     CLI::App* c = command("explain", "say why each kernel is what it is",
-                          "  ost explain m.ost.json\n  ost explain 'softmax(matmul(x,y))' --shape x=8,8 --shape y=8,8");
+                          "  ost explain m.ost.json\n  ost explain 'softmax(matmul(x,y))' --shape "
+                          "x=8,8 --shape y=8,8");
     c->add_option("subject", o_.subject, "a manifest or an expression")->required();
     add_load(c, false);
     add_expression(c);
     add_named(c, "--input", "NAME=FILE[:KEY]", "takes the type of an input from a file", o_.inputs);
   }
   void add_reports() {
-    CLI::App* inspect = command("inspect", "show what is in a saved program",
-                                "  ost inspect m.ost.json\n  ost inspect m.ost.json --kir --dot m.dot");
+    CLI::App* inspect =
+        command("inspect", "show what is in a saved program",
+                "  ost inspect m.ost.json\n  ost inspect m.ost.json --kir --dot m.dot");
     add_manifest(inspect, false);
     inspect->add_flag("--kir", o_.kir, "with the instructions of each kernel");
     inspect->add_option("--dot", o_.dot, "write the steps as a Graphviz file")->type_name("FILE");
     inspect->add_option("--html", o_.html, "write a page")->type_name("FILE");
-    CLI::App* diff = command("diff", "compare two saved programs by structure",
-                             "  ost diff a.ost.json b.ost.json\n  ost diff a.ost.json b.ost.json --json");
+    CLI::App* diff =
+        command("diff", "compare two saved programs by structure",
+                "  ost diff a.ost.json b.ost.json\n  ost diff a.ost.json b.ost.json --json");
     diff->add_option("a", o_.subject, "a manifest")->required();
     diff->add_option("b", o_.other, "a manifest")->required();
     add_load(diff, false);
-    CLI::App* link = command(
-        "link", "put compiled kernels into a saved program",
-        "  ost link m.ost.json --targets cpu:0\n  ost link m.ost.json --targets cpu:0,cpu:KEY -o linked.ost.json");
+    CLI::App* link = command("link", "put compiled kernels into a saved program",
+                             "  ost link m.ost.json --targets cpu:0\n  ost link m.ost.json "
+                             "--targets cpu:0,cpu:KEY -o linked.ost.json");
     add_manifest(link);
-    link->add_option("--targets", o_.targets, "DRIVER, DRIVER:INDEX or DRIVER:TARGET-KEY, separated by commas")
+    link->add_option("--targets", o_.targets,
+                     "DRIVER, DRIVER:INDEX or DRIVER:TARGET-KEY, separated by commas")
         ->type_name("T,U")
         ->required();
-    link->add_option("-o,--manifest", o_.manifest, "the file to write; the manifest itself if not given")
+    link->add_option("-o,--manifest", o_.manifest,
+                     "the file to write; the manifest itself if not given")
         ->type_name("FILE");
   }
   void add_bench() {
-    CLI::App* c = command("bench", "time a saved program or an expression",
-                          "  ost bench m.ost.json --device cpu:0 --threads 1\n"
-                          "  ost bench 'silu(x)*y' --shape x=1048576 --shape y=1048576 --repeat 200");
+    CLI::App* c =
+        command("bench", "time a saved program or an expression",
+                "  ost bench m.ost.json --device cpu:0 --threads 1\n"
+                "  ost bench 'silu(x)*y' --shape x=1048576 --shape y=1048576 --repeat 200");
     c->add_option("subject", o_.subject, "a manifest or an expression")->required();
     add_load(c);
     add_expression(c);
     add_data(c);
     add_device(c, "where it runs");
-    c->add_option("--map", o_.map, "devices by logical device: 0=cpu:0,1=ref:0")->type_name("I=DEVICE,...");
-    c->add_option("--repeat", o_.repeat, "how many times it runs (100)")->check(CLI::PositiveNumber);
+    c->add_option("--map", o_.map, "devices by logical device: 0=cpu:0,1=ref:0")
+        ->type_name("I=DEVICE,...");
+    c->add_option("--repeat", o_.repeat, "how many times it runs (100)")
+        ->check(CLI::PositiveNumber);
   }
   void add_cache() {
-    CLI::App* c =
-        command("cache", "list or empty the compile cache", "  ost cache ls\n  ost cache prune --max-bytes 100000000");
+    CLI::App* c = command("cache", "list or empty the compile cache",
+                          "  ost cache ls\n  ost cache prune --max-bytes 100000000");
     c->add_option("action", o_.cache_action, "ls, prune or clear")
         ->required()
         ->check(CLI::IsMember({"ls", "prune", "clear"}));
@@ -236,8 +262,9 @@ class CommandLine {
   int usage_error(int argc, char** argv, std::string message) const {
     const std::string word = argc > 1 ? argv[1] : "";
     const auto names = command_names();
-    const CLI::App* c =
-        std::find(names.begin(), names.end(), word) == names.end() ? nullptr : app_.get_subcommand(word);
+    const CLI::App* c = std::find(names.begin(), names.end(), word) == names.end()
+                            ? nullptr
+                            : app_.get_subcommand(word);
     if (argc > 1 && c == nullptr && !word.starts_with("-")) {
       message = fmt::format("no command '{}'{}", word, did_you_mean(word, names));
     }

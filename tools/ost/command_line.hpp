@@ -5,5 +5,6 @@
 
 #include "options.hpp"
 
-// Fills `options`; or an exit code, where help was printed or the usage is wrong (which was said on stderr).
+// Fills `options`; or an exit code, where help was printed or the usage is wrong (which was said on
+// stderr).
 std::optional<int> parse_command_line(int argc, char** argv, Options& options);

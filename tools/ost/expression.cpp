@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "relative/path" of a file within the folder that the manifest will be in; "" if it lies elsewhere.
+// "relative/path" of a file within the folder that the manifest will be in; "" if it lies
+// elsewhere.
 std::string relative_to_manifest(const std::string& file, const std::string& manifest) {
   if (manifest.empty() || !file.ends_with(".safetensors")) return "";
   std::error_code ec;
@@ -61,13 +62,15 @@ class ExpressionBuilder {
   }
 
   void check_names() const {
-    for (const auto& [list, flag] : {std::pair(&options_.shapes, "--shape"), std::pair(&options_.inputs, "--input")}) {
+    for (const auto& [list, flag] :
+         {std::pair(&options_.shapes, "--shape"), std::pair(&options_.inputs, "--input")}) {
       std::set<std::string> seen;
       for (const NamedText& n : *list) {
-        if (!seen.insert(n.name).second) throw Failure(kUsage, fmt::format("{} {} is given twice", flag, n.name));
+        if (!seen.insert(n.name).second)
+          throw Failure(kUsage, fmt::format("{} {} is given twice", flag, n.name));
         if (std::ranges::find(names_, n.name) != names_.end()) continue;
-        throw Failure(kUsage, fmt::format("{} {}: the expression has no name '{}'{}", flag, n.name, n.name,
-                                          did_you_mean(n.name, names_)));
+        throw Failure(kUsage, fmt::format("{} {}: the expression has no name '{}'{}", flag, n.name,
+                                          n.name, did_you_mean(n.name, names_)));
       }
     }
   }
@@ -76,7 +79,8 @@ class ExpressionBuilder {
   void declare_vars() {
     static const std::regex kDeclaration(R"(([A-Za-z_]\w*)\s*:\s*(\d+)\s*\.\.\s*(\d+))");
     for (const NamedText& s : options_.shapes) {
-      for (std::sregex_iterator it(s.value.begin(), s.value.end(), kDeclaration), end; it != end; ++it) {
+      for (std::sregex_iterator it(s.value.begin(), s.value.end(), kDeclaration), end; it != end;
+           ++it) {
         graph_.var((*it)[1], parse_integer((*it)[2], "--shape " + s.name),
                    parse_integer((*it)[3], "--shape " + s.name));
         vars_.insert((*it)[1]);
@@ -84,8 +88,10 @@ class ExpressionBuilder {
     }
     for (const NamedText& v : options_.vars) {
       if (!vars_.contains(v.name)) {
-        throw Failure(kUsage, fmt::format("--var {}: no --shape declares the variable, as in --shape x={}:1..64",
-                                          v.name, v.name));
+        throw Failure(
+            kUsage,
+            fmt::format("--var {}: no --shape declares the variable, as in --shape x={}:1..64",
+                        v.name, v.name));
       }
     }
   }
@@ -95,10 +101,9 @@ class ExpressionBuilder {
     const NamedText* input = find(options_.inputs, name);
     if (shape == nullptr && input == nullptr) {
       if (vars_.contains(name) || add_weight(name)) return;
-      throw Failure(
-          kUsage,
-          fmt::format("'{}' has no type: give --input {}=FILE, --shape {}=DIMS, or a --weights file that has it", name,
-                      name, name));
+      throw Failure(kUsage, fmt::format("'{}' has no type: give --input {}=FILE, --shape {}=DIMS, "
+                                        "or a --weights file that has it",
+                                        name, name, name));
     }
     graph_.input(name, shape != nullptr ? shape->value : type_text(files_.read(input->value)));
   }
@@ -107,7 +112,8 @@ class ExpressionBuilder {
     for (const std::string& path : options_.weights) {
       const ostinato::Archive& archive = files_.open(path);
       if (!archive.has(name)) continue;
-      graph_.constant(name, archive.array(name), relative_to_manifest(path, options_.manifest), name);
+      graph_.constant(name, archive.array(name), relative_to_manifest(path, options_.manifest),
+                      name);
       return true;
     }
     return false;
@@ -123,7 +129,8 @@ class ExpressionBuilder {
 
 }  // namespace
 
-ostinato::Program compile_expression(const Options& options, const std::string& text, InputFiles& files) {
+ostinato::Program compile_expression(const Options& options, const std::string& text,
+                                     InputFiles& files) {
   if (text != "-") return ExpressionBuilder(options, text, files).build();
   const std::string from_stdin(std::istreambuf_iterator<char>(std::cin), {});
   return ExpressionBuilder(options, from_stdin, files).build();

@@ -9,13 +9,13 @@
 
 class Json {
  public:
-  Json() = default;                                                       // null
-  Json(bool v) : text_(v ? "true" : "false") {}                           // NOLINT: all of these are values
-  Json(double v);                                                         // NOLINT
-  Json(int v) : text_(std::to_string(v)) {}                               // NOLINT
-  Json(std::int64_t v) : text_(std::to_string(v)) {}                      // NOLINT
-  Json(std::uint32_t v) : text_(std::to_string(v)) {}                     // NOLINT
-  Json(std::uint64_t v) : text_(std::to_string(v)) {}                     // NOLINT
+  Json() = default;                                    // null
+  Json(bool v) : text_(v ? "true" : "false") {}        // NOLINT: all of these are values
+  Json(double v);                                      // NOLINT
+  Json(int v) : text_(std::to_string(v)) {}            // NOLINT
+  Json(std::int64_t v) : text_(std::to_string(v)) {}   // NOLINT
+  Json(std::uint32_t v) : text_(std::to_string(v)) {}  // NOLINT
+  Json(std::uint64_t v) : text_(std::to_string(v)) {}  // NOLINT
   Json(const char* v) : Json(std::string_view(v == nullptr ? "" : v)) {}  // NOLINT
   Json(const std::string& v) : Json(std::string_view(v)) {}               // NOLINT
   Json(std::string_view v);                                               // NOLINT

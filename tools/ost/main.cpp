@@ -11,9 +11,10 @@
 namespace {
 
 constexpr std::pair<const char*, int (*)(const Options&)> kCommands[] = {
-    {"devices", run_devices}, {"plugins", run_plugins}, {"doctor", run_doctor}, {"env", run_env},
-    {"version", run_version}, {"cache", run_cache},     {"run", run_run},       {"capture", run_capture},
-    {"replay", run_replay},   {"bench", run_bench},     {"verify", run_verify}, {"inspect", run_inspect},
+    {"devices", run_devices}, {"plugins", run_plugins}, {"doctor", run_doctor},
+    {"env", run_env},         {"version", run_version}, {"cache", run_cache},
+    {"run", run_run},         {"capture", run_capture}, {"replay", run_replay},
+    {"bench", run_bench},     {"verify", run_verify},   {"inspect", run_inspect},
     {"explain", run_explain}, {"diff", run_diff},       {"link", run_link},
 };
 
@@ -23,7 +24,8 @@ void print_log(void*, uint32_t level, const char* message) {
 }
 
 int dispatch(const Options& options) {
-  if (!options.quiet) ost_log_set(print_log, nullptr, options.verbose ? OST_LOG_INFO : OST_LOG_WARNING);
+  if (!options.quiet)
+    ost_log_set(print_log, nullptr, options.verbose ? OST_LOG_INFO : OST_LOG_WARNING);
   for (const auto& [name, run] : kCommands) {
     if (options.command == name) return run(options);
   }
@@ -71,7 +73,8 @@ ostinato::Context make_context(const Options& options) {
   in.cache_folder = options.cache;
   for (const NamedText& o : options.driver_options) in.driver_options.emplace_back(o.name, o.value);
   if (options.threads) in.driver_options.emplace_back("threads", std::to_string(*options.threads));
-  if (options.tile_size) in.driver_options.emplace_back("tile_size", std::to_string(*options.tile_size));
+  if (options.tile_size)
+    in.driver_options.emplace_back("tile_size", std::to_string(*options.tile_size));
   return ostinato::Context(in);
 }
 

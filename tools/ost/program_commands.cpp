@@ -29,8 +29,12 @@ Json difference_json(const ost_difference_t& d) {
   if (d.equal != 0) return Json();
   Json j = Json::object();
   j.add("kernel", d.kernel).add("op", d.op).add("index", d.index);
-  j.add("bits", Json::array().add(bits_text(d.bits[0], d.dtype)).add(bits_text(d.bits[1], d.dtype)));
-  j.add("ulp", d.ulp).add("dtype", ost_dtype_text(d.dtype)).add("buffer", d.buffer).add("different", d.different);
+  j.add("bits",
+        Json::array().add(bits_text(d.bits[0], d.dtype)).add(bits_text(d.bits[1], d.dtype)));
+  j.add("ulp", d.ulp)
+      .add("dtype", ost_dtype_text(d.dtype))
+      .add("buffer", d.buffer)
+      .add("different", d.different);
   j.add("step", d.step == UINT32_MAX ? Json() : Json(d.step));
   return j;
 }
@@ -41,8 +45,9 @@ int run_verify(const Options& options) {
   InputFiles files;
   const auto names = split_list(options.devices);
   if (names.size() != 2) {
-    throw Failure(kUsage, fmt::format("--devices {}: {} devices found, two wanted, as in ref:0,cpu:0", options.devices,
-                                      names.size()));
+    throw Failure(kUsage,
+                  fmt::format("--devices {}: {} devices found, two wanted, as in ref:0,cpu:0",
+                              options.devices, names.size()));
   }
   const ostinato::Program program = load_manifest(options, options.subject);
   const ostinato::Context context = make_context(options);
@@ -52,17 +57,22 @@ int run_verify(const Options& options) {
   if (options.json) {
     Json j = answer();
     j.add("program_id", program.id()).add("devices", Json::array().add(a).add(b));
-    j.add("equal", d.equal != 0).add("kernels", d.compared).add("first_difference", difference_json(d));
+    j.add("equal", d.equal != 0)
+        .add("kernels", d.compared)
+        .add("first_difference", difference_json(d));
     print_json(j);
   } else if (d.equal != 0) {
-    fmt::print("equal: {} launches and the whole program have the same bits on {} and {}\n", d.compared, a, b);
+    fmt::print("equal: {} launches and the whole program have the same bits on {} and {}\n",
+               d.compared, a, b);
   } else {
     fmt::print(
-        "differs at launch {} of {}: kernel {}{}\n  {} element {}: {} on {}, {} on {}, {} ulp apart; {} elements "
+        "differs at launch {} of {}: kernel {}{}\n  {} element {}: {} on {}, {} on {}, {} ulp "
+        "apart; {} elements "
         "differ\n",
-        d.step == UINT32_MAX ? std::string("none") : std::to_string(d.step), program.describe().launches, d.kernel,
-        *d.op != '\0' ? fmt::format(" ({})", d.op) : std::string(), d.buffer, d.index, bits_text(d.bits[0], d.dtype), a,
-        bits_text(d.bits[1], d.dtype), b, d.ulp, d.different);
+        d.step == UINT32_MAX ? std::string("none") : std::to_string(d.step),
+        program.describe().launches, d.kernel,
+        *d.op != '\0' ? fmt::format(" ({})", d.op) : std::string(), d.buffer, d.index,
+        bits_text(d.bits[0], d.dtype), a, bits_text(d.bits[1], d.dtype), b, d.ulp, d.different);
   }
   return d.equal != 0 ? kOk : kDiffers;
 }
@@ -87,7 +97,8 @@ int run_explain(const Options& options) {
 }
 
 int run_diff(const Options& options) {
-  const ostinato::Program a = load_manifest(options, options.subject), b = load_manifest(options, options.other);
+  const ostinato::Program a = load_manifest(options, options.subject),
+                          b = load_manifest(options, options.other);
   const auto difference = ostinato::diff(a, b, options.json ? OST_FORMAT_JSON : OST_FORMAT_TEXT);
   print(difference.text);
   if (difference.count == 0) note(options, "the programs do the same in the same way");
@@ -114,7 +125,8 @@ int run_link(const Options& options) {
                    .add("images", desc.images)
                    .add("compiles", compiles));
   } else {
-    fmt::print("{}: {} images, {} compiles; replay them with --trust\n", path, desc.images, compiles);
+    fmt::print("{}: {} images, {} compiles; replay them with --trust\n", path, desc.images,
+               compiles);
   }
   return kOk;
 }

@@ -31,7 +31,8 @@ double half_value(std::uint16_t h, ost_dtype_t dtype) {
   const double mantissa = h & 1023;
   const double sign = (h & 0x8000) != 0 ? -1 : 1;
   if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
-  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
+  return sign *
+         (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
 }
 
 template <typename T>
@@ -71,7 +72,8 @@ std::string element_text(const unsigned char* at, ost_dtype_t dtype) {
   }
 }
 
-std::string values_text(const ostinato::Array& a, std::size_t axis, std::size_t& at, std::size_t indent) {
+std::string values_text(const ostinato::Array& a, std::size_t axis, std::size_t& at,
+                        std::size_t indent) {
   if (axis == a.shape.size()) {
     const std::string text = element_text(a.bytes.data() + at, a.dtype);
     at += ost_dtype_bytes(a.dtype);
@@ -140,17 +142,15 @@ void write_results(const std::vector<Result>& results, const std::vector<std::st
       path = text.substr(name.size() + 1);
       archive.add(named->name, named->array.view());
     } else if (name.size() < text.size() && name.find_first_of("/.") == std::string::npos) {
-      throw Failure(kUsage, fmt::format("--output {}: the program has no output '{}'; it has: {}", text, name,
-                                        fmt::join(names_of(results), ", ")));
+      throw Failure(kUsage, fmt::format("--output {}: the program has no output '{}'; it has: {}",
+                                        text, name, fmt::join(names_of(results), ", ")));
     } else {
       for (const Result& r : results) archive.add(r.name, r.array.view());
     }
     if (path.ends_with(".npy") && archive.size() > 1) {
-      throw Failure(
-          kUsage,
-          fmt::format(
-              "--output {}: a .npy file holds one array, the program has {} outputs ({}); use .npz or NAME=FILE", path,
-              results.size(), fmt::join(names_of(results), ", ")));
+      throw Failure(kUsage, fmt::format("--output {}: a .npy file holds one array, the program has "
+                                        "{} outputs ({}); use .npz or NAME=FILE",
+                                        path, results.size(), fmt::join(names_of(results), ", ")));
     }
     archive.save(path);
   }

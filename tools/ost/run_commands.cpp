@@ -53,7 +53,9 @@ Json timing_json(const Timing& timing) {
 Json kernels_json(const ostinato::Program& program, const Timing& timing) {
   Json list = Json::array();
   for (const ost_kernel_time_t& t : timing.kernels) {
-    list.add(Json::object().add("name", program.kernel_name(t.kernel)).add("us", static_cast<double>(t.ns) / 1000));
+    list.add(Json::object()
+                 .add("name", program.kernel_name(t.kernel))
+                 .add("us", static_cast<double>(t.ns) / 1000));
   }
   return list;
 }
@@ -62,7 +64,8 @@ void print_timing(const ostinato::Program& program, const Timing& timing) {
   fmt::print("{} run{}: min {:.3f} us, median {:.3f} us\n", timing.wall_us.size(),
              timing.wall_us.size() == 1 ? "" : "s", timing.min(), timing.median());
   for (const ost_kernel_time_t& t : timing.kernels) {
-    fmt::print("  {:>12.3f} us  {}\n", static_cast<double>(t.ns) / 1000, program.kernel_name(t.kernel));
+    fmt::print("  {:>12.3f} us  {}\n", static_cast<double>(t.ns) / 1000,
+               program.kernel_name(t.kernel));
   }
 }
 
@@ -79,7 +82,8 @@ Json devices_json(const std::vector<std::string>& devices) {
 }
 
 // replay and bench share all but the number of runs and what is shown.
-int replay(const Options& options, const ostinato::Program& program, InputFiles& files, std::uint32_t repeat) {
+int replay(const Options& options, const ostinato::Program& program, InputFiles& files,
+           std::uint32_t repeat) {
   const ostinato::Context context = make_context(options);
   const auto devices = open_devices(context, options, program);
   CallData data = call_data(options, program, files);
@@ -93,12 +97,16 @@ int replay(const Options& options, const ostinato::Program& program, InputFiles&
   const auto compiles = context.compile_stats().compiles;
   if (options.json) {
     Json j = answer();
-    j.add("program_id", desc.id).add("devices", devices_json(devices)).add("vars", vars_json(program, instance));
+    j.add("program_id", desc.id)
+        .add("devices", devices_json(devices))
+        .add("vars", vars_json(program, instance));
     j.add("compiles", compiles)
         .add("kernels", desc.kernels)
         .add("launches", stats.launches)
         .add("copies", stats.copies);
-    j.add("allocations", stats.allocations).add("repeat", repeat).add("wall_us", timing_json(timing));
+    j.add("allocations", stats.allocations)
+        .add("repeat", repeat)
+        .add("wall_us", timing_json(timing));
     j.add("arena_bytes", stats.arena_bytes)
         .add("cache_hits", stats.build_cache_hits)
         .add("images_used", stats.build_images_used);
@@ -107,8 +115,8 @@ int replay(const Options& options, const ostinato::Program& program, InputFiles&
     return kOk;
   }
   print_results(results);
-  fmt::print("{} on {}: {} launches, {} compiles, {} allocations\n", desc.summary, fmt::join(devices, ", "),
-             stats.launches, compiles, stats.allocations);
+  fmt::print("{} on {}: {} launches, {} compiles, {} allocations\n", desc.summary,
+             fmt::join(devices, ", "), stats.launches, compiles, stats.allocations);
   print_timing(program, timing);
   return kOk;
 }
@@ -130,8 +138,12 @@ int run_run(const Options& options) {
   const auto desc = program.describe();
   if (options.json) {
     Json j = answer();
-    j.add("groups", desc.groups).add("kernels", desc.kernels).add("compiles", context.compile_stats().compiles);
-    j.add("summary", desc.summary).add("devices", devices_json(devices)).add("vars", vars_json(program, instance));
+    j.add("groups", desc.groups)
+        .add("kernels", desc.kernels)
+        .add("compiles", context.compile_stats().compiles);
+    j.add("summary", desc.summary)
+        .add("devices", devices_json(devices))
+        .add("vars", vars_json(program, instance));
     j.add("arena_bytes", desc.arena_bytes).add("outputs", results_json(results));
     print_json(j);
     return kOk;
@@ -161,20 +173,23 @@ int run_capture(const Options& options) {
         .add("manifest", options.manifest)
         .add("kernels", desc.kernels)
         .add("arena_bytes", desc.arena_bytes);
-    j.add("groups", desc.groups).add("summary", desc.summary).add("constant_bytes", desc.constant_bytes);
+    j.add("groups", desc.groups)
+        .add("summary", desc.summary)
+        .add("constant_bytes", desc.constant_bytes);
     j.add("devices", devices_json(devices)).add("compiles", compiles);
     print_json(j);
     return kOk;
   }
-  fmt::print("{}\nprogram {}\n{} kernels, {} bytes of arenas, {} bytes of constants\n", options.manifest, desc.id,
-             desc.kernels, desc.arena_bytes, desc.constant_bytes);
+  fmt::print("{}\nprogram {}\n{} kernels, {} bytes of arenas, {} bytes of constants\n",
+             options.manifest, desc.id, desc.kernels, desc.arena_bytes, desc.constant_bytes);
   note(options, desc.summary);
   return kOk;
 }
 
 int run_replay(const Options& options) {
   InputFiles files;
-  return replay(options, load_manifest(options, options.subject), files, options.repeat.value_or(1));
+  return replay(options, load_manifest(options, options.subject), files,
+                options.repeat.value_or(1));
 }
 
 int run_bench(const Options& options) {

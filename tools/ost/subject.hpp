@@ -20,13 +20,16 @@ class InputFiles {
   std::map<std::string, std::unique_ptr<ostinato::Archive>> archives_;
 };
 
-// An expression as a graph: names in --weights become constants, names with --input or --shape inputs.
-ostinato::Program compile_expression(const Options& options, const std::string& text, InputFiles& files);
+// An expression as a graph: names in --weights become constants, names with --input or --shape
+// inputs.
+ostinato::Program compile_expression(const Options& options, const std::string& text,
+                                     InputFiles& files);
 ostinato::Program load_manifest(const Options& options, const std::string& path);
 // A manifest if the text is the path of a file, else an expression.
 ostinato::Program load_or_compile(const Options& options, InputFiles& files);
 
-// Every input of a program with data: what --input gives, and pseudo-random numbers for the rest (which is said).
+// Every input of a program with data: what --input gives, and pseudo-random numbers for the rest
+// (which is said).
 struct CallData {
   ostinato::Bindings inputs;
   ostinato::VarValues vars;
@@ -34,7 +37,8 @@ struct CallData {
 };
 CallData call_data(const Options& options, const ostinato::Program& program, InputFiles& files);
 
-// The device of each logical device, from --map or --device, opened, so that an error is about devices.
+// The device of each logical device, from --map or --device, opened, so that an error is about
+// devices.
 std::vector<std::string> open_devices(const ostinato::Context& context, const Options& options,
                                       const ostinato::Program& program);
 std::string open_device(const ostinato::Context& context, const std::string& device);

@@ -28,7 +28,11 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
 
 Json device_json(const ost_device_desc_t& d) {
   Json j = Json::object();
-  j.add("id", d.id).add("driver", d.driver).add("name", d.name).add("kind", d.kind).add("available", d.available != 0);
+  j.add("id", d.id)
+      .add("driver", d.driver)
+      .add("name", d.name)
+      .add("kind", d.kind)
+      .add("available", d.available != 0);
   j.add("reason", d.reason).add("compile_only", d.compile_only != 0).add("target", d.target);
   return j;
 }
@@ -49,10 +53,11 @@ Json candidates_json(const ostinato::Context& context) {
 }
 
 void print_plugins(const ostinato::Context& context) {
-  std::vector<std::vector<std::string>> rows{{"STATUS", "STAGE", "RULE", "DRIVER", "PATH", "REASON"}};
+  std::vector<std::vector<std::string>> rows{
+      {"STATUS", "STAGE", "RULE", "DRIVER", "PATH", "REASON"}};
   for (const ost_plugin_desc_t& p : context.plugins()) {
-    rows.push_back({p.status, p.stage, p.rule == 0 ? "-" : std::to_string(p.rule), *p.driver == '\0' ? "-" : p.driver,
-                    p.path, p.reason});
+    rows.push_back({p.status, p.stage, p.rule == 0 ? "-" : std::to_string(p.rule),
+                    *p.driver == '\0' ? "-" : p.driver, p.path, p.reason});
   }
   print_table(rows);
 }
@@ -75,9 +80,9 @@ std::vector<Finding> examine(const ostinato::Context& context) {
   for (const ost_plugin_desc_t& p : context.plugins()) {
     const bool failed = std::strcmp(p.status, "failed") == 0;
     const std::string rule = p.rule == 0 ? "" : fmt::format(" (rule {})", p.rule);
-    out.push_back(
-        {fmt::format("plugin {}", p.path), !failed,
-         failed ? fmt::format("{} failed{}: {}", p.stage, rule, p.reason) : fmt::format("{}: {}", p.status, p.reason)});
+    out.push_back({fmt::format("plugin {}", p.path), !failed,
+                   failed ? fmt::format("{} failed{}: {}", p.stage, rule, p.reason)
+                          : fmt::format("{}: {}", p.status, p.reason)});
   }
   bool beside_ref = false;
   for (const ost_device_desc_t& d : context.devices()) {
@@ -85,25 +90,28 @@ std::vector<Finding> examine(const ostinato::Context& context) {
     const std::string what = fmt::format("device {}", d.id);
     if (d.available == 0) {
       out.push_back({what, d.compile_only != 0,
-                     fmt::format("{}: {}", d.compile_only != 0 ? "compiles only" : "not available", d.reason)});
+                     fmt::format("{}: {}", d.compile_only != 0 ? "compiles only" : "not available",
+                                 d.reason)});
       continue;
     }
     try {
       const auto state = context.open(d.id);
-      out.push_back(
-          {what, state.exact != 0,
-           state.exact != 0 ? "opened, the self-test passed" : fmt::format("the self-test failed: {}", state.reason)});
+      out.push_back({what, state.exact != 0,
+                     state.exact != 0 ? "opened, the self-test passed"
+                                      : fmt::format("the self-test failed: {}", state.reason)});
     } catch (const ostinato::Error& e) {
       out.push_back({what, false, e.what()});
     }
   }
   if (!beside_ref)
-    out.push_back({"devices", false, "only ref, the slow interpreter, can run; no plugin brought a device"});
+    out.push_back(
+        {"devices", false, "only ref, the slow interpreter, can run; no plugin brought a device"});
   const std::string cache = context.cache_folder();
   out.push_back({"cache", true, cache.empty() ? "off" : cache});
   for (const ost_env_desc_t& e : environment()) {
     if (e.meaning == nullptr)
-      out.push_back({fmt::format("environment {}", e.name), false, "nothing reads this name; most likely misspelled"});
+      out.push_back({fmt::format("environment {}", e.name), false,
+                     "nothing reads this name; most likely misspelled"});
   }
   return out;
 }
@@ -120,8 +128,11 @@ int run_devices(const Options& options) {
   }
   std::vector<std::vector<std::string>> rows{{"DEVICE", "STATE", "TARGET", "NAME"}};
   for (const auto& d : context.devices()) {
-    const std::string state = d.available != 0 ? "available" : d.compile_only != 0 ? "compiles only" : "not available";
-    rows.push_back({d.id, state, d.target, *d.reason == '\0' ? d.name : fmt::format("{} ({})", d.name, d.reason)});
+    const std::string state = d.available != 0      ? "available"
+                              : d.compile_only != 0 ? "compiles only"
+                                                    : "not available";
+    rows.push_back({d.id, state, d.target,
+                    *d.reason == '\0' ? d.name : fmt::format("{} ({})", d.name, d.reason)});
   }
   print_table(rows);
   return kOk;
@@ -142,17 +153,23 @@ int run_doctor(const Options& options) {
   const bool ok = std::ranges::all_of(findings, &Finding::ok);
   if (options.json) {
     Json list = Json::array(), folders = Json::array();
-    for (const Finding& f : findings) list.add(Json::object().add("what", f.what).add("ok", f.ok).add("text", f.text));
+    for (const Finding& f : findings)
+      list.add(Json::object().add("what", f.what).add("ok", f.ok).add("text", f.text));
     for (const std::string& f : context.plugin_folders()) folders.add(f);
     Json j = answer();
-    j.add("ok", ok).add("candidates", candidates_json(context)).add("folders", folders).add("findings", list);
+    j.add("ok", ok)
+        .add("candidates", candidates_json(context))
+        .add("folders", folders)
+        .add("findings", list);
     print_json(j);
   } else {
     for (const std::string& f : context.plugin_folders()) {
       std::error_code ec;
-      fmt::print("searched  {}{}\n", f, std::filesystem::is_directory(f, ec) ? "" : " (no such folder)");
+      fmt::print("searched  {}{}\n", f,
+                 std::filesystem::is_directory(f, ec) ? "" : " (no such folder)");
     }
-    for (const Finding& f : findings) fmt::print("{}  {}: {}\n", f.ok ? "ok      " : "problem ", f.what, f.text);
+    for (const Finding& f : findings)
+      fmt::print("{}  {}: {}\n", f.ok ? "ok      " : "problem ", f.what, f.text);
   }
   return ok ? kOk : kDiffers;
 }
@@ -172,8 +189,9 @@ int run_env(const Options& options) {
     return kOk;
   }
   for (const ost_env_desc_t& e : environment()) {
-    fmt::print("{}={}\n  {}; {}\n", e.name, e.value, e.origin,
-               e.meaning == nullptr ? "nothing reads this name, most likely misspelled" : e.meaning);
+    fmt::print(
+        "{}={}\n  {}; {}\n", e.name, e.value, e.origin,
+        e.meaning == nullptr ? "nothing reads this name, most likely misspelled" : e.meaning);
   }
   return kOk;
 }
@@ -199,14 +217,22 @@ int run_cache(const Options& options) {
   if (options.json) {
     Json list = Json::array();
     for (const auto& e : entries)
-      list.add(Json::object().add("key", e.key).add("bytes", e.bytes).add("used_ns", e.used_ns).add("path", e.path));
-    print_json(
-        answer().add("folder", context.cache_folder()).add(removes ? "removed" : "entries", list).add("bytes", bytes));
+      list.add(Json::object()
+                   .add("key", e.key)
+                   .add("bytes", e.bytes)
+                   .add("used_ns", e.used_ns)
+                   .add("path", e.path));
+    print_json(answer()
+                   .add("folder", context.cache_folder())
+                   .add(removes ? "removed" : "entries", list)
+                   .add("bytes", bytes));
     return kOk;
   }
   for (const auto& e : entries)
     fmt::print("{}  {:>10}  {}\n", e.key.substr(0, 16), e.bytes, removes ? "removed" : e.path);
-  note(options, fmt::format("{} {}, {} bytes, in {}", entries.size(), removes ? "removed" : "entries", bytes,
-                            context.cache_folder().empty() ? "no folder (the cache is off)" : context.cache_folder()));
+  note(options,
+       fmt::format("{} {}, {} bytes, in {}", entries.size(), removes ? "removed" : "entries", bytes,
+                   context.cache_folder().empty() ? "no folder (the cache is off)"
+                                                  : context.cache_folder()));
   return kOk;
 }

@@ -1,5 +1,5 @@
-/* The C interface of libostinato_cpu_compiler.so, which the executor opens on the first compile, so that a process that
- * only replays maps no LLVM. */
+/* The C interface of libostinato_cpu_compiler.so, which the executor opens on the first compile, so
+ * that a process that only replays maps no LLVM. */
 #ifndef OSTINATO_PLUGINS_CPU_ABI_COMPILER_H_
 #define OSTINATO_PLUGINS_CPU_ABI_COMPILER_H_
 
@@ -14,7 +14,8 @@ extern "C" {
 
 #define OST_CPU_COMPILER_FILE "libostinato_cpu_compiler.so" /* beside the executor */
 #define OST_CPU_COMPILER_SYMBOL "ost_cpu_compiler"
-/* A section of the library's file with the text of `key`, so that a cache look-up need not load the library:
+/* A section of the library's file with the text of `key`, so that a cache look-up need not load the
+ * library:
  *   __attribute__((section(OST_CPU_COMPILER_KEY_SECTION), used)) static const char key[] = "...";
  * Optional: without it the library is loaded to ask. */
 #define OST_CPU_COMPILER_KEY_SECTION ".ostinato_key"
@@ -23,7 +24,8 @@ typedef struct ost_cpu_compile_t {
   ost_bytes_t kernel; /* binary KIR, level 1 */
   ost_str_t entry;    /* symbol of the kernel in the image: [A-Za-z_][A-Za-z0-9_]* */
   ost_str_t target;   /* target key, see target.hpp */
-  /* "key=value;...": dump=DIR writes ENTRY.ll and ENTRY.s there. Keys that the compiler does not know are errors. */
+  /* "key=value;...": dump=DIR writes ENTRY.ll and ENTRY.s there. Keys that the compiler does not
+   * know are errors. */
   ost_str_t options;
   ost_sink_t image; /* out: the image, in one write */
   ost_sink_t log;   /* out: remarks for people; write may be NULL */

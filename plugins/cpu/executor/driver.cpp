@@ -81,7 +81,8 @@ class CpuDriver final : public ost::plugin::SyncDriver {
            to_key(features_), "'");
     }
     const ost_host_table_t* host = host_.table();
-    // Option "dump": a folder for the IR and the assembly of what is compiled (not of what a cache has).
+    // Option "dump": a folder for the IR and the assembly of what is compiled (not of what a cache
+    // has).
     std::string options(view(job.options));
     if (const auto folder = host_.option("dump"); !folder.empty()) options += cat(";dump=", folder);
     const ost_cpu_compile_t work{job.code,  job.entry, job.target,    ost::plugin::str(options),

@@ -1,5 +1,6 @@
-// Ostinato for applications in C++17 and later: ostinato.h with handles that clean up after themselves and errors that
-// are exceptions. Header-only; every object is a handle of the C ABI and get() gives it back.
+// Ostinato for applications in C++17 and later: ostinato.h with handles that clean up after
+// themselves and errors that are exceptions. Header-only; every object is a handle of the C ABI and
+// get() gives it back.
 //
 //   app/error.hpp      Error, call()
 //   app/context.hpp    Context, devices, plugin records, compile cache

@@ -1,7 +1,9 @@
-/* Ostinato: the types that both ABIs share (ostinato.h for applications, plugin.h for device plugins).
+/* Ostinato: the types that both ABIs share (ostinato.h for applications, plugin.h for device
+ * plugins).
  *
- * C11 and C++; includes only <stddef.h> and <stdint.h>. Enumerations are carried as uint32_t with explicit values
- * that never change; a value that a reader does not know is an error, never undefined behaviour. */
+ * C11 and C++; includes only <stddef.h> and <stdint.h>. Enumerations are carried as uint32_t with
+ * explicit values that never change; a value that a reader does not know is an error, never
+ * undefined behaviour. */
 #ifndef OSTINATO_TYPES_H_
 #define OSTINATO_TYPES_H_
 
@@ -22,20 +24,21 @@ extern "C" {
 typedef uint32_t ost_status_t;
 enum {
   OST_OK = 0,
-  OST_INVALID_ARGUMENT = 1,  /* the caller broke a precondition */
-  OST_NOT_FOUND = 2,         /* a file, name or index that does not exist */
-  OST_UNAVAILABLE = 3,       /* a device or plugin that cannot be used now */
-  OST_UNIMPLEMENTED = 4,     /* an optional entry or feature that this side does not have */
+  OST_INVALID_ARGUMENT = 1, /* the caller broke a precondition */
+  OST_NOT_FOUND = 2,        /* a file, name or index that does not exist */
+  OST_UNAVAILABLE = 3,      /* a device or plugin that cannot be used now */
+  OST_UNIMPLEMENTED = 4,    /* an optional entry or feature that this side does not have */
   OST_OUT_OF_MEMORY = 5,
   OST_TIMEOUT = 6,
   OST_CANCELLED = 7,
-  OST_INCOMPATIBLE = 8,      /* ABI, format or target mismatch */
+  OST_INCOMPATIBLE = 8, /* ABI, format or target mismatch */
   OST_COMPILE_FAILED = 9,
-  OST_DEVICE_LOST = 10,      /* sticky: the device must be destroyed and created again */
-  OST_DATA_LOSS = 11,        /* a file or image whose content is damaged */
+  OST_DEVICE_LOST = 10, /* sticky: the device must be destroyed and created again */
+  OST_DATA_LOSS = 11,   /* a file or image whose content is damaged */
   OST_BUSY = 12,
   OST_INTERNAL = 13,
-  OST_JIT_ERROR = 14,        /* the capture contract was broken (signature, duplicate, empty capture, ...) */
+  OST_JIT_ERROR =
+      14, /* the capture contract was broken (signature, duplicate, empty capture, ...) */
   OST_IO_ERROR = 15
 };
 
@@ -60,8 +63,8 @@ enum {
   OST_DTYPE_F64 = 13
 };
 
-/* Borrowed bytes: valid for the duration of the call unless a declaration says otherwise. Text is UTF-8, not
- * NUL-terminated. */
+/* Borrowed bytes: valid for the duration of the call unless a declaration says otherwise. Text is
+ * UTF-8, not NUL-terminated. */
 typedef struct ost_str_t {
   const char* data;
   uint64_t size;
@@ -72,7 +75,8 @@ typedef struct ost_bytes_t {
   uint64_t size;
 } ost_bytes_t;
 
-/* How a callee returns data of variable size without handing over memory: it calls `write` one or more times. */
+/* How a callee returns data of variable size without handing over memory: it calls `write` one or
+ * more times. */
 typedef struct ost_sink_t {
   void* context;
   void (*write)(void* context, const void* data, uint64_t size);
@@ -80,20 +84,17 @@ typedef struct ost_sink_t {
 
 #define OST_ERROR_MESSAGE_SIZE 480
 
-/* Owned by the caller, filled by the callee when the returned status is not OST_OK; NULL may be passed everywhere.
- * Set `size` to sizeof(ost_error_t) before the call. */
+/* Owned by the caller, filled by the callee when the returned status is not OST_OK; NULL may be
+ * passed everywhere. Set `size` to sizeof(ost_error_t) before the call. */
 typedef struct ost_error_t {
-  uint32_t size;        /* in: sizeof(ost_error_t) */
-  ost_status_t status;  /* out */
-  int64_t native_code;  /* out: the vendor's own code, 0 if none */
-  uint32_t flags;       /* out: OST_ERROR_* */
-  uint32_t rule;        /* out: number of the broken ABI rule (docs/plugin-abi.md), 0 if none */
+  uint32_t size;       /* in: sizeof(ost_error_t) */
+  ost_status_t status; /* out */
+  int64_t native_code; /* out: the vendor's own code, 0 if none */
+  uint32_t flags;      /* out: OST_ERROR_* */
+  uint32_t rule;       /* out: number of the broken ABI rule (docs/plugin-abi.md), 0 if none */
   char message[OST_ERROR_MESSAGE_SIZE]; /* out: NUL-terminated, lower case, no full stop */
 } ost_error_t;
-enum {
-  OST_ERROR_RETRYABLE = 1u << 0,
-  OST_ERROR_FLAG_DEVICE_LOST = 1u << 1
-};
+enum { OST_ERROR_RETRYABLE = 1u << 0, OST_ERROR_FLAG_DEVICE_LOST = 1u << 1 };
 
 #ifdef __cplusplus
 }

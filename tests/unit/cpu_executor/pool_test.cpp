@@ -84,7 +84,8 @@ TEST_P(CpuPool, IsRefusedWhileAnotherThreadUsesIt) {
 }
 
 TEST(CpuPoolSleep, WakesAndRouses) {
-  if (cpus().size() < 2) GTEST_SKIP() << "needs two CPUs: a worker that spins must be seen from outside";
+  if (cpus().size() < 2)
+    GTEST_SKIP() << "needs two CPUs: a worker that spins must be seen from outside";
   Pool pool(2, cpus());
   EXPECT_FALSE(pool.awake());
   pool.rouse();

@@ -21,7 +21,8 @@ constexpr const char* kSeeds[] = {
 
 TEST(DslMutations, NeverCrash) {
   const char* given = std::getenv("OSTINATO_TEST_SEED");
-  const uint64_t seed = given ? std::strtoull(given, nullptr, 0) : 20261130;  // scripts/soak.sh tries others
+  const uint64_t seed =
+      given ? std::strtoull(given, nullptr, 0) : 20261130;  // scripts/soak.sh tries others
   std::printf("seed %llu (OSTINATO_TEST_SEED)\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 random(seed);
   const Var n{"n", 0, 3};

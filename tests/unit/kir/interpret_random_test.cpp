@@ -1,5 +1,6 @@
-// Random kernels by the interpreter and by a second evaluator, which computes one value at one point by recursion, with
-// no loops shared, nothing hoisted and nothing kept. They must agree in every bit.
+// Random kernels by the interpreter and by a second evaluator, which computes one value at one
+// point by recursion, with no loops shared, nothing hoisted and nothing kept. They must agree in
+// every bit.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -16,7 +17,8 @@ using Point = std::map<Value, int64_t>;  // axis -> index
 // Values of f32, i64 and bool as 64 bits.
 class Naive {
  public:
-  Naive(const Kernel& kernel, std::vector<ParamData> params) : k_(kernel), params_(std::move(params)) {}
+  Naive(const Kernel& kernel, std::vector<ParamData> params)
+      : k_(kernel), params_(std::move(params)) {}
 
   void run() {
     for (Value v = 0; v < k_.insts.size(); ++v)
@@ -24,7 +26,8 @@ class Naive {
   }
 
  private:
-  std::vector<Value> axes_of(Value v) const {  // by brute force: which axes occur, less the reduced ones
+  std::vector<Value> axes_of(
+      Value v) const {  // by brute force: which axes occur, less the reduced ones
     const Op op = k_.op(v);
     if (op == Op::axis) return {v};
     std::vector<Value> all;
@@ -36,7 +39,9 @@ class Naive {
     if (is_reduction(op)) std::erase(all, k_.insts[v].src[operands]);
     return all;
   }
-  static bool is_reduction(Op op) { return op == Op::reduce || op == Op::contract || op == Op::argreduce; }
+  static bool is_reduction(Op op) {
+    return op == Op::reduce || op == Op::contract || op == Op::argreduce;
+  }
   int64_t extent(Value axis) { return static_cast<int64_t>(value(k_.insts[axis].src[0], {})); }
 
   void over_axes(Value store, std::vector<Value> axes, const Point& at) {
@@ -54,7 +59,9 @@ class Naive {
     if (s.nsrc > 3 && !value(s.src[3], at)) return;
     const uint64_t bits = value(s.src[2], at);
     const uint32_t size = size_of(k_.dtype(v));
-    std::memcpy(static_cast<char*>(params_[k_.insts[s.src[0]].imm].data) + value(s.src[1], at) * size, &bits, size);
+    std::memcpy(
+        static_cast<char*>(params_[k_.insts[s.src[0]].imm].data) + value(s.src[1], at) * size,
+        &bits, size);
   }
 
   static float f(uint64_t b) { return std::bit_cast<float>(static_cast<uint32_t>(b)); }
@@ -67,28 +74,50 @@ class Naive {
     const auto arg = [&](uint32_t n) { return value(s.src[n], at); };
     const bool is_f32 = s.nsrc > 0 && k_.dtype(s.src[s.nsrc - 1]) == DType::f32;
     switch (k_.op(v)) {
-      case Op::constant: return s.imm;
-      case Op::axis: return u(at.at(v));
+      case Op::constant:
+        return s.imm;
+      case Op::axis:
+        return u(at.at(v));
       case Op::load: {
         uint64_t bits = 0;
         if (s.nsrc > 2 && !arg(2)) return 0;
-        std::memcpy(&bits, static_cast<const char*>(params_[k_.insts[s.src[0]].imm].data) + arg(1) * size_of(k_.dtype(v)), size_of(k_.dtype(v)));
+        std::memcpy(&bits,
+                    static_cast<const char*>(params_[k_.insts[s.src[0]].imm].data) +
+                        arg(1) * size_of(k_.dtype(v)),
+                    size_of(k_.dtype(v)));
         return bits;
       }
-      case Op::add: return is_f32 ? u(f(arg(0)) + f(arg(1))) : arg(0) + arg(1);
-      case Op::sub: return is_f32 ? u(f(arg(0)) - f(arg(1))) : arg(0) - arg(1);
-      case Op::mul: return is_f32 ? u(f(arg(0)) * f(arg(1))) : arg(0) * arg(1);
-      case Op::div: return is_f32 ? u(f(arg(0)) / f(arg(1))) : u(scalar::div(i(arg(0)), i(arg(1))));
-      case Op::rem: return u(scalar::rem(i(arg(0)), i(arg(1))));
-      case Op::min: return is_f32 ? u(scalar::min(f(arg(0)), f(arg(1)))) : u(std::min(i(arg(0)), i(arg(1))));
-      case Op::max: return is_f32 ? u(scalar::max(f(arg(0)), f(arg(1)))) : u(std::max(i(arg(0)), i(arg(1))));
-      case Op::lt: return is_f32 ? f(arg(0)) < f(arg(1)) : i(arg(0)) < i(arg(1));
-      case Op::le: return is_f32 ? f(arg(0)) <= f(arg(1)) : i(arg(0)) <= i(arg(1));
-      case Op::where: return arg(0) ? arg(1) : arg(2);
-      case Op::fma: return u(std::fma(f(arg(0)), f(arg(1)), f(arg(2))));
-      case Op::cast: return u(static_cast<float>(i(arg(0))));
-      case Op::reduce: case Op::contract: case Op::argreduce: return reduce(v, at);
-      default: ADD_FAILURE() << "the generator made an operation that this test does not know"; return 0;
+      case Op::add:
+        return is_f32 ? u(f(arg(0)) + f(arg(1))) : arg(0) + arg(1);
+      case Op::sub:
+        return is_f32 ? u(f(arg(0)) - f(arg(1))) : arg(0) - arg(1);
+      case Op::mul:
+        return is_f32 ? u(f(arg(0)) * f(arg(1))) : arg(0) * arg(1);
+      case Op::div:
+        return is_f32 ? u(f(arg(0)) / f(arg(1))) : u(scalar::div(i(arg(0)), i(arg(1))));
+      case Op::rem:
+        return u(scalar::rem(i(arg(0)), i(arg(1))));
+      case Op::min:
+        return is_f32 ? u(scalar::min(f(arg(0)), f(arg(1)))) : u(std::min(i(arg(0)), i(arg(1))));
+      case Op::max:
+        return is_f32 ? u(scalar::max(f(arg(0)), f(arg(1)))) : u(std::max(i(arg(0)), i(arg(1))));
+      case Op::lt:
+        return is_f32 ? f(arg(0)) < f(arg(1)) : i(arg(0)) < i(arg(1));
+      case Op::le:
+        return is_f32 ? f(arg(0)) <= f(arg(1)) : i(arg(0)) <= i(arg(1));
+      case Op::where:
+        return arg(0) ? arg(1) : arg(2);
+      case Op::fma:
+        return u(std::fma(f(arg(0)), f(arg(1)), f(arg(2))));
+      case Op::cast:
+        return u(static_cast<float>(i(arg(0))));
+      case Op::reduce:
+      case Op::contract:
+      case Op::argreduce:
+        return reduce(v, at);
+      default:
+        ADD_FAILURE() << "the generator made an operation that this test does not know";
+        return 0;
     }
   }
 
@@ -115,8 +144,11 @@ class Naive {
     }
     return u(s.aux >> 8 == OST_KIR_ORDER_TREE ? tree(x, y, fused) : blk256(x, y, fused));
   }
-  static float step(float a, float x, float y, bool fused) { return fused ? std::fma(x, y, a) : a + x; }
-  static float tree(const std::vector<float>& x, const std::vector<float>& y, bool fused) {  // up to one chunk
+  static float step(float a, float x, float y, bool fused) {
+    return fused ? std::fma(x, y, a) : a + x;
+  }
+  static float tree(const std::vector<float>& x, const std::vector<float>& y,
+                    bool fused) {  // up to one chunk
     float a[64] = {};
     for (size_t n = 0; n < x.size(); ++n) a[n % 64] = step(a[n % 64], x[n], y[n], fused);
     for (int w = 32; w; w /= 2)
@@ -140,7 +172,8 @@ class Generator {
  public:
   explicit Generator(uint32_t seed) : random_(seed) {}
 
-  // Every value is made of axes of one statement and of reductions; all loads are in bounds by rem and max.
+  // Every value is made of axes of one statement and of reductions; all loads are in bounds by rem
+  // and max.
   void fill(Oracle& o, const std::vector<Value>& inputs) {
     o_ = &o;
     inputs_ = inputs;
@@ -169,12 +202,17 @@ class Generator {
     }
     const Value out = o_->output(DType::f32, size);
     const Value v = number(axes, pick(2, 5));
-    if (pick(0, 3)) b().store(out, at, v);
-    else b().store(out, at, v, condition(axes, 2));
+    if (pick(0, 3))
+      b().store(out, at, v);
+    else
+      b().store(out, at, v, condition(axes, 2));
   }
 
   Value index(const std::vector<Value>& axes, int depth) {  // any i64
-    if (depth == 0 || axes.empty()) return axes.empty() || pick(0, 2) == 0 ? b().i64(pick(-3, 9)) : axes[static_cast<size_t>(pick(0, static_cast<int>(axes.size()) - 1))];
+    if (depth == 0 || axes.empty())
+      return axes.empty() || pick(0, 2) == 0
+                 ? b().i64(pick(-3, 9))
+                 : axes[static_cast<size_t>(pick(0, static_cast<int>(axes.size()) - 1))];
     constexpr Op kOps[] = {Op::add, Op::sub, Op::mul, Op::div, Op::rem, Op::min, Op::max};
     return b().binary(kOps[pick(0, 6)], index(axes, depth - 1), index(axes, depth - 1));
   }
@@ -194,24 +232,38 @@ class Generator {
     // The longest axes only over cheap values: the second evaluator keeps nothing.
     const Value x = number(axes, std::min(depth - 1, 1));
     switch (pick(0, 4)) {
-      case 0: return b().reduce(Combine::max, Order::any, x, r);
-      case 1: return b().contract(Order::blk256, x, load(axes), r);
-      case 2: return b().contract(Order::tree, x, load(axes), r);
-      case 3: return b().cast(DType::f32, b().argreduce(Combine::max, x, r));
-      default: return b().reduce(Combine::sum, pick(0, 1) ? Order::tree : Order::blk256, x, r);
+      case 0:
+        return b().reduce(Combine::max, Order::any, x, r);
+      case 1:
+        return b().contract(Order::blk256, x, load(axes), r);
+      case 2:
+        return b().contract(Order::tree, x, load(axes), r);
+      case 3:
+        return b().cast(DType::f32, b().argreduce(Combine::max, x, r));
+      default:
+        return b().reduce(Combine::sum, pick(0, 1) ? Order::tree : Order::blk256, x, r);
     }
   }
   Value number(const std::vector<Value>& axes, int depth) {
     if (depth <= 0) return pick(0, 4) ? load(axes) : b().cast(DType::f32, index(axes, 1));
     const auto next = [&] { return number(axes, depth - 1); };
     switch (pick(0, 8)) {
-      case 0: return b().mul(next(), next());
-      case 1: return b().sub(next(), next());
-      case 2: return b().fma(next(), next(), next());
-      case 3: case 4: return reduction(axes, depth);
-      case 5: case 6: return b().where(condition(axes, 1), next(), next(), pick(0, 1));
-      case 7: return b().binary(Op::max, next(), next());
-      default: return b().add(next(), next());
+      case 0:
+        return b().mul(next(), next());
+      case 1:
+        return b().sub(next(), next());
+      case 2:
+        return b().fma(next(), next(), next());
+      case 3:
+      case 4:
+        return reduction(axes, depth);
+      case 5:
+      case 6:
+        return b().where(condition(axes, 1), next(), next(), pick(0, 1));
+      case 7:
+        return b().binary(Op::max, next(), next());
+      default:
+        return b().add(next(), next());
     }
   }
 
@@ -238,7 +290,8 @@ TEST_P(InterpretRandom, KernelsAgreeWithTheRecursiveEvaluator) {
     const uint32_t seed = GetParam() * 1000 + n;
     Oracle o;
     std::vector<Value> inputs;
-    for (uint64_t p = 0; p < 3; ++p) inputs.push_back(o.input(DType::f32, numbers<float>(Generator::kCount, seed + p)));
+    for (uint64_t p = 0; p < 3; ++p)
+      inputs.push_back(o.input(DType::f32, numbers<float>(Generator::kCount, seed + p)));
     Generator(seed).fill(o, inputs);
     ASSERT_TRUE(o.build()) << "seed " << seed;
     auto expected = o.data();
@@ -246,7 +299,8 @@ TEST_P(InterpretRandom, KernelsAgreeWithTheRecursiveEvaluator) {
     const Result<> ran = interpret(o.kernel, o.params_of(o.data()), {});
     ASSERT_TRUE(ran) << "seed " << seed << ": " << ran.error().message;
     for (size_t slot = 3; slot < expected.size(); ++slot)
-      ASSERT_TRUE(same_bits(o.contents<float>(slot), Oracle::as<float>(expected[slot]))) << "seed " << seed << ", slot " << slot;
+      ASSERT_TRUE(same_bits(o.contents<float>(slot), Oracle::as<float>(expected[slot])))
+          << "seed " << seed << ", slot " << slot;
   }
 }
 

@@ -1,5 +1,5 @@
-// The interpreter as a machine: which points run, in which order, what they may touch. The meaning of each scalar
-// operation is in scalar_test.cpp, the orders of reductions in orders_test.cpp.
+// The interpreter as a machine: which points run, in which order, what they may touch. The meaning
+// of each scalar operation is in scalar_test.cpp, the orders of reductions in orders_test.cpp.
 #include "core/kir/interpret.hpp"
 
 #include <numeric>
@@ -22,10 +22,12 @@ TEST(Interpret, RunsEachPointOfTheParallelAxes) {
   const Value out = o.output(DType::f32, 2100);
   const Value i = o.axis(3), j = o.axis(700);
   Builder& b = o.b;
-  b.store(out, b.add(b.mul(i, b.i64(700)), j), b.add(b.mul(b.load(x, i), b.f32(1000)), b.load(y, j)));
+  b.store(out, b.add(b.mul(i, b.i64(700)), j),
+          b.add(b.mul(b.load(x, i), b.f32(1000)), b.load(y, j)));
   const auto got = o.result<float>();
   for (size_t i2 = 0; i2 < 3; ++i2)
-    for (size_t j2 = 0; j2 < 700; ++j2) ASSERT_EQ(got[i2 * 700 + j2], static_cast<float>(1000 * i2 + j2));
+    for (size_t j2 = 0; j2 < 700; ++j2)
+      ASSERT_EQ(got[i2 * 700 + j2], static_cast<float>(1000 * i2 + j2));
 }
 
 TEST(Interpret, StoresWithoutAxesHappenOnce) {
@@ -54,7 +56,8 @@ TEST(Interpret, ExtentsAndCountsFollowTheVariables) {
   Oracle o;
   Builder& b = o.b;
   const Value n = b.var(0, 0, 10);
-  const Value x = b.param(0, DType::f32, n, OST_KIR_READ), out = b.param(1, DType::f32, n, OST_KIR_WRITE);
+  const Value x = b.param(0, DType::f32, n, OST_KIR_READ),
+              out = b.param(1, DType::f32, n, OST_KIR_WRITE);
   const Value i = b.axis(n, Role::parallel);
   b.store(out, i, b.add(b.load(x, i), b.f32(1)));
   auto kernel = b.build();
@@ -64,7 +67,8 @@ TEST(Interpret, ExtentsAndCountsFollowTheVariables) {
   for (int64_t n_value : {0, 3, 10}) {
     std::fill(result.begin(), result.end(), -1.0f);
     ASSERT_TRUE(interpret(*kernel, params, std::vector<int64_t>{n_value}));
-    for (int64_t k = 0; k < 10; ++k) EXPECT_EQ(result[static_cast<size_t>(k)], k < n_value ? static_cast<float>(k + 1) : -1.0f);
+    for (int64_t k = 0; k < 10; ++k)
+      EXPECT_EQ(result[static_cast<size_t>(k)], k < n_value ? static_cast<float>(k + 1) : -1.0f);
   }
 }
 
@@ -88,7 +92,8 @@ TEST(Interpret, ReductionsNestAndUseOuterValues) {
   Builder& b = o.b;
   const Value i = o.axis(2), j = o.axis(3, Role::reduce), k = o.axis(4, Role::reduce);
   const Value scale = b.cast(DType::f32, b.add(i, b.i64(1)));
-  const Value row = b.reduce(Combine::sum, Order::tree, b.mul(b.load(x, b.add(b.mul(j, b.i64(4)), k)), scale), k);
+  const Value row =
+      b.reduce(Combine::sum, Order::tree, b.mul(b.load(x, b.add(b.mul(j, b.i64(4)), k)), scale), k);
   b.store(out, i, b.reduce(Combine::max, Order::any, row, j));
   EXPECT_EQ(o.result<float>(), (std::vector<float>{8 + 9 + 10 + 11, 2 * (8 + 9 + 10 + 11)}));
 }
@@ -100,7 +105,8 @@ TEST(Interpret, SoftmaxRowsShareTheirReductions) {
   const Value x = o.input(DType::f32, data);
   const Value out = o.output(DType::f32, kRows * kColumns);
   Builder& b = o.b;
-  const Value i = o.axis(kRows), j = o.axis(kColumns), r = o.axis(kColumns, Role::reduce), r2 = o.axis(kColumns, Role::reduce);
+  const Value i = o.axis(kRows), j = o.axis(kColumns), r = o.axis(kColumns, Role::reduce),
+              r2 = o.axis(kColumns, Role::reduce);
   const auto at = [&](Value column) { return b.load(x, b.add(b.mul(i, b.i64(kColumns)), column)); };
   const Value m = b.reduce(Combine::max, Order::any, at(r), r);
   const Value sum = b.reduce(Combine::sum, Order::tree, expand(b, Fn::exp, b.sub(at(r2), m)), r2);
@@ -120,7 +126,8 @@ TEST(Interpret, SoftmaxRowsShareTheirReductions) {
 }
 
 TEST(Interpret, MatmulIsFastEnoughToBeAnOracle) {
-  // 64^3 in the plainest form; the count of multiplications is what matters, the bits are orders_test's business.
+  // 64^3 in the plainest form; the count of multiplications is what matters, the bits are
+  // orders_test's business.
   constexpr int64_t kN = 64;
   Oracle o;
   const auto x = numbers(kN * kN, 3), y = numbers(kN * kN, 4);
@@ -128,7 +135,9 @@ TEST(Interpret, MatmulIsFastEnoughToBeAnOracle) {
   const Value out = o.output(DType::f32, kN * kN);
   Builder& b = o.b;
   const Value i = o.axis(kN), j = o.axis(kN), k = o.axis(kN, Role::reduce), n = b.i64(kN);
-  b.store(out, b.add(b.mul(i, n), j), b.contract(Order::blk256, b.load(a, b.add(b.mul(i, n), k)), b.load(c, b.add(b.mul(k, n), j)), k));
+  b.store(out, b.add(b.mul(i, n), j),
+          b.contract(Order::blk256, b.load(a, b.add(b.mul(i, n), k)),
+                     b.load(c, b.add(b.mul(k, n), j)), k));
   const auto got = o.result<float>();
   for (size_t i2 : {0, 17, 63}) {
     for (size_t j2 : {0, 40, 63}) {
@@ -139,7 +148,8 @@ TEST(Interpret, MatmulIsFastEnoughToBeAnOracle) {
   }
 }
 
-// --- carry axes -------------------------------------------------------------------------------------------------------
+// --- carry axes
+// -------------------------------------------------------------------------------------------------------
 
 TEST(InterpretCarry, EachIterationSeesTheStoresOfTheEarlierOnes) {
   // Running sum in place: s[0] += x[c]; y[c] = s[0]
@@ -194,7 +204,9 @@ TEST(InterpretCarry, StatementsOfOneIterationRunInRecordOrder) {
   const Value c = o.axis(4, Role::carry), j = o.axis(3), r = o.axis(3, Role::reduce);
   b.store(t, j, b.cast(DType::f32, b.mul(c, j)));
   const Value element = b.load(t, b.add(r, b.mul(c, b.i64(0))));
-  b.store(y, c, b.reduce(Combine::sum, Order::tree, b.mul(element, b.cast(DType::f32, b.add(c, b.i64(1)))), r));
+  b.store(y, c,
+          b.reduce(Combine::sum, Order::tree,
+                   b.mul(element, b.cast(DType::f32, b.add(c, b.i64(1)))), r));
   const Result<> ran = o.run();
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(o.contents<float>(1), (std::vector<float>{0, 3 * 2, 6 * 3, 9 * 4}));
@@ -215,7 +227,8 @@ TEST(Interpret, InPlaceUpdatesUseTheValueOfTheirOwnPoint) {
   EXPECT_EQ(o.contents<float>(0)[599], 1198);
 }
 
-// --- rare ---------------------------------------------------------------------------------------------------------------
+// --- rare
+// ---------------------------------------------------------------------------------------------------------------
 
 TEST(InterpretRare, TheHintChangesNoValue) {
   // The guarded value and one that other records use as well.
@@ -232,10 +245,12 @@ TEST(InterpretRare, TheHintChangesNoValue) {
     b.store(out, b.add(i, b.i64(1000)), shared);
     return o.result<float>();
   };
-  for (float limit : {-10.0f, 3.0f, 511.0f, 2000.0f}) EXPECT_EQ(make(true, limit), make(false, limit)) << limit;
+  for (float limit : {-10.0f, 3.0f, 511.0f, 2000.0f})
+    EXPECT_EQ(make(true, limit), make(false, limit)) << limit;
 }
 
-// --- errors -------------------------------------------------------------------------------------------------------------
+// --- errors
+// -------------------------------------------------------------------------------------------------------------
 
 std::string error_of(const Result<>& r) { return r ? "no error" : r.error().message; }
 
@@ -276,7 +291,9 @@ class InterpretArguments : public ::testing::Test {
     ASSERT_TRUE(k) << k.error().message;
     kernel = *k;
   }
-  std::string run(std::vector<ParamData> params, std::vector<int64_t> vars) { return error_of(interpret(kernel, params, vars)); }
+  std::string run(std::vector<ParamData> params, std::vector<int64_t> vars) {
+    return error_of(interpret(kernel, params, vars));
+  }
   Kernel kernel;
   float data[10];
 };
@@ -296,9 +313,11 @@ TEST_F(InterpretArguments, VariablesOutsideOfTheirBoundsAreErrors) {
 TEST(Interpret, APreparedInterpreterRunsAgainWithOtherArguments) {
   Builder b;
   const Value n = b.var(0, 0, 1000);
-  const Value x = b.param(0, DType::f32, n, OST_KIR_READ), out = b.param(1, DType::f32, b.i64(1), OST_KIR_WRITE);
+  const Value x = b.param(0, DType::f32, n, OST_KIR_READ),
+              out = b.param(1, DType::f32, b.i64(1), OST_KIR_WRITE);
   const Value r = b.axis(n, Role::reduce);
-  b.store(out, b.i64(0), b.reduce(Combine::sum, Order::tree, b.mul(b.load(x, r), b.cast(DType::f32, r)), r));
+  b.store(out, b.i64(0),
+          b.reduce(Combine::sum, Order::tree, b.mul(b.load(x, r), b.cast(DType::f32, r)), r));
   auto kernel = b.build();
   ASSERT_TRUE(kernel) << kernel.error().message;
   auto prepared = Interpreter::create(*kernel);

@@ -28,7 +28,8 @@ TEST(NumericsPage, NamesOnlyTestsThatExist) {
   int found = 0;
   for (std::string line; std::getline(page, line);) {
     for (std::sregex_iterator m(line.begin(), line.end(), name), end; m != end; ++m, ++found)
-      EXPECT_TRUE(known.contains((*m)[1])) << (*m)[1] << " is named in docs/numerics.md and does not exist";
+      EXPECT_TRUE(known.contains((*m)[1]))
+          << (*m)[1] << " is named in docs/numerics.md and does not exist";
   }
   EXPECT_GT(found, 25);
 }

@@ -21,7 +21,8 @@ class Oracle {
     std::vector<uint8_t> bytes(values.size() * sizeof(T));
     if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
     data_.push_back(std::move(bytes));
-    return b.param(static_cast<uint32_t>(data_.size() - 1), type, b.i64(static_cast<int64_t>(values.size())), access);
+    return b.param(static_cast<uint32_t>(data_.size() - 1), type,
+                   b.i64(static_cast<int64_t>(values.size())), access);
   }
   Value output(DType type, int64_t n) {
     data_.emplace_back(static_cast<size_t>(n) * size_of(type), uint8_t{0xee});
@@ -53,7 +54,9 @@ class Oracle {
     return values;
   }
   template <class T>
-  std::vector<T> contents(size_t slot) const { return as<T>(data_[slot]); }
+  std::vector<T> contents(size_t slot) const {
+    return as<T>(data_[slot]);
+  }
   // Runs, and returns what the last slot holds.
   template <class T>
   std::vector<T> result(const std::vector<int64_t>& vars = {}) {
@@ -96,17 +99,20 @@ inline uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
 template <class Float>
 ::testing::AssertionResult same_bits(Float a, Float e) {
   if (bits(a) == bits(e) || (a != a && e != e)) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << a << " (0x" << std::hex << bits(a) << "), wanted " << e << " (0x" << bits(e) << ")";
+  return ::testing::AssertionFailure()
+         << a << " (0x" << std::hex << bits(a) << "), wanted " << e << " (0x" << bits(e) << ")";
 }
 template <class Float>
 ::testing::AssertionResult same_bits(const std::vector<Float>& a, const std::vector<Float>& e) {
-  if (a.size() != e.size()) return ::testing::AssertionFailure() << a.size() << " elements, wanted " << e.size();
+  if (a.size() != e.size())
+    return ::testing::AssertionFailure() << a.size() << " elements, wanted " << e.size();
   for (size_t i = 0; i < a.size(); ++i)
     if (auto same = same_bits(a[i], e[i]); !same) return same << " at element " << i;
   return ::testing::AssertionSuccess();
 }
 
-// A fixed pseudo-random sequence of moderate floats with mixed exponents: order shows in their sums.
+// A fixed pseudo-random sequence of moderate floats with mixed exponents: order shows in their
+// sums.
 template <class Float = float>
 std::vector<Float> numbers(size_t n, uint64_t seed = 1) {
   std::vector<Float> v(n);

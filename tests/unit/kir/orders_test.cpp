@@ -25,14 +25,17 @@ T tree_sum(const std::vector<T>& x) {
   if (x.size() <= 4096) return lanes64<T>(x.size(), 0, [&](size_t i, T a) { return a + x[i]; });
   std::vector<T> partial;
   for (size_t j = 0; j < x.size(); j += 4096)
-    partial.push_back(tree_sum(std::vector<T>(x.begin() + static_cast<long>(j), x.begin() + static_cast<long>(std::min(x.size(), j + 4096)))));
+    partial.push_back(
+        tree_sum(std::vector<T>(x.begin() + static_cast<long>(j),
+                                x.begin() + static_cast<long>(std::min(x.size(), j + 4096)))));
   return tree_sum(partial);
 }
 template <class T>
 T tree_dot(const std::vector<T>& x, const std::vector<T>& y) {
   std::vector<T> partial;
   for (size_t j = 0; j < x.size() || j == 0; j += 4096)
-    partial.push_back(lanes64<T>(std::min<size_t>(x.size() - j, 4096), 0, [&](size_t i, T a) { return std::fma(x[j + i], y[j + i], a); }));
+    partial.push_back(lanes64<T>(std::min<size_t>(x.size() - j, 4096), 0,
+                                 [&](size_t i, T a) { return std::fma(x[j + i], y[j + i], a); }));
   return partial.size() == 1 ? partial[0] : tree_sum(partial);
 }
 // blk256: a chain from +0 for each 256 elements, then s0 + s1 + ...
@@ -69,7 +72,8 @@ T contract(Order order, const std::vector<T>& x, const std::vector<T>& y) {
   return o.result<T>()[0];
 }
 
-constexpr size_t kLengths[] = {0, 1, 2, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1000, 4095, 4096, 4097, 5000, 8192, 70001};
+constexpr size_t kLengths[] = {0,   1,   2,    63,   64,   65,   255,  256,  257,  511,
+                               512, 513, 1000, 4095, 4096, 4097, 5000, 8192, 70001};
 
 template <class T>
 class Orders : public ::testing::Test {};
@@ -93,14 +97,17 @@ TYPED_TEST(Orders, TreeContractionIsFmaInLanesAndPlainSumsOfChunks) {
 TYPED_TEST(Orders, Blk256SumIsChainsOf256) {
   for (size_t n : kLengths) {
     const auto x = numbers<TypeParam>(n, n + 5);
-    EXPECT_TRUE(same_bits(reduce(Order::blk256, x), blk256<TypeParam>(n, [&](size_t i, TypeParam s) { return s + x[i]; }))) << "n = " << n;
+    EXPECT_TRUE(same_bits(reduce(Order::blk256, x),
+                          blk256<TypeParam>(n, [&](size_t i, TypeParam s) { return s + x[i]; })))
+        << "n = " << n;
   }
 }
 
 TYPED_TEST(Orders, Blk256ContractionIsFmaChainsOf256) {
   for (size_t n : kLengths) {
     const auto x = numbers<TypeParam>(n, n + 5), y = numbers<TypeParam>(n, n + 7);
-    const auto want = blk256<TypeParam>(n, [&](size_t i, TypeParam s) { return std::fma(x[i], y[i], s); });
+    const auto want =
+        blk256<TypeParam>(n, [&](size_t i, TypeParam s) { return std::fma(x[i], y[i], s); });
     EXPECT_TRUE(same_bits(contract(Order::blk256, x, y), want)) << "n = " << n;
   }
 }
@@ -110,7 +117,8 @@ TYPED_TEST(Orders, TheOrdersDifferSoThatTheTestsAboveMeanSomething) {
   TypeParam ascending = 0;
   for (TypeParam v : x) ascending += v;
   EXPECT_NE(tree_sum(x), ascending);
-  EXPECT_NE(tree_sum(x), (blk256<TypeParam>(x.size(), [&](size_t i, TypeParam s) { return s + x[i]; })));
+  EXPECT_NE(tree_sum(x),
+            (blk256<TypeParam>(x.size(), [&](size_t i, TypeParam s) { return s + x[i]; })));
 }
 
 // More partial sums than one chunk holds: the rule is applied to them once more.
@@ -140,7 +148,8 @@ TEST(OrderTree, ProductsStartAtOne) {
   EXPECT_TRUE(same_bits(o.result<float>()[0], acc[0]));
 }
 
-// --- attn ----------------------------------------------------------------------------------------------------------------
+// --- attn
+// ----------------------------------------------------------------------------------------------------------------
 
 float max_nan_wins(float a, float b) { return scalar::max(a, b); }
 
@@ -150,8 +159,8 @@ struct AttnPart {
 };
 
 // Keys [first, end) of one row, in blocks of 64.
-AttnPart attn_part(const std::vector<float>& score, const std::vector<uint8_t>& mask, const std::vector<float>& v, size_t channels,
-                   size_t first, size_t end) {
+AttnPart attn_part(const std::vector<float>& score, const std::vector<uint8_t>& mask,
+                   const std::vector<float>& v, size_t channels, size_t first, size_t end) {
   constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
   AttnPart s;
   s.u.assign(channels, 0);
@@ -164,7 +173,8 @@ AttnPart attn_part(const std::vector<float>& score, const std::vector<uint8_t>& 
     const float a = scalar::strict_exp(s.m - ms);
     std::vector<float> p(j1 - j0);
     for (size_t j = j0; j < j1; ++j) p[j - j0] = mask[j] ? scalar::strict_exp(score[j] - ms) : 0;
-    s.l = std::fma(s.l, a, lanes64<float>(p.size(), 0, [&](size_t i, float acc) { return acc + p[i]; }));
+    s.l = std::fma(s.l, a,
+                   lanes64<float>(p.size(), 0, [&](size_t i, float acc) { return acc + p[i]; }));
     s.m = m;
     for (size_t c = 0; c < channels; ++c) {
       float u = s.u[c] * a;
@@ -176,7 +186,8 @@ AttnPart attn_part(const std::vector<float>& score, const std::vector<uint8_t>& 
   return s;
 }
 
-std::vector<float> attn_row(const std::vector<float>& score, const std::vector<uint8_t>& mask, const std::vector<float>& v, size_t channels) {
+std::vector<float> attn_row(const std::vector<float>& score, const std::vector<uint8_t>& mask,
+                            const std::vector<float>& v, size_t channels) {
   const size_t keys = score.size();
   AttnPart s = attn_part(score, mask, v, channels, 0, std::min<size_t>(keys, 1024));
   for (size_t j = 1024; j < keys; j += 1024) {
@@ -193,21 +204,25 @@ std::vector<float> attn_row(const std::vector<float>& score, const std::vector<u
 }
 
 // out[q, c] over `queries` rows of scores[q, key], mask[q, key] and v[key, c].
-std::vector<float> attn(const std::vector<float>& score, const std::vector<uint8_t>& mask, const std::vector<float>& v, int64_t queries,
-                        int64_t keys, int64_t channels) {
+std::vector<float> attn(const std::vector<float>& score, const std::vector<uint8_t>& mask,
+                        const std::vector<float>& v, int64_t queries, int64_t keys,
+                        int64_t channels) {
   Oracle o;
-  const Value ps = o.input(DType::f32, score), pm = o.input(DType::boolean, mask), pv = o.input(DType::f32, v);
+  const Value ps = o.input(DType::f32, score), pm = o.input(DType::boolean, mask),
+              pv = o.input(DType::f32, v);
   const Value out = o.output(DType::f32, queries * channels);
   Builder& b = o.b;
   const Value q = o.axis(queries), c = o.axis(channels), k = o.axis(keys, Role::reduce);
   const Value at = b.add(b.mul(q, b.i64(keys)), k);
-  const Value y = b.attn(b.load(ps, at), b.load(pm, at), b.load(pv, b.add(b.mul(k, b.i64(channels)), c)), k);
+  const Value y =
+      b.attn(b.load(ps, at), b.load(pm, at), b.load(pv, b.add(b.mul(k, b.i64(channels)), c)), k);
   b.store(out, b.add(b.mul(q, b.i64(channels)), c), y);
   return o.result<float>();
 }
 
 class OrderAttn : public ::testing::TestWithParam<size_t> {};
-INSTANTIATE_TEST_SUITE_P(Keys, OrderAttn, ::testing::Values(0, 1, 63, 64, 65, 640, 1024, 1025, 2500));
+INSTANTIATE_TEST_SUITE_P(Keys, OrderAttn,
+                         ::testing::Values(0, 1, 63, 64, 65, 640, 1024, 1025, 2500));
 
 TEST_P(OrderAttn, IsBlocksOf64KeysInChunksOf1024) {
   const size_t keys = GetParam(), queries = 3, channels = 5;
@@ -218,9 +233,15 @@ TEST_P(OrderAttn, IsBlocksOf64KeysInChunksOf1024) {
   const auto v = numbers(keys * channels, 12);
   const auto got = attn(score, mask, v, queries, static_cast<int64_t>(keys), channels);
   for (size_t q = 0; q < queries; ++q) {
-    const auto row = [&](const auto& x) { return std::vector(x.begin() + static_cast<long>(q * keys), x.begin() + static_cast<long>((q + 1) * keys)); };
+    const auto row = [&](const auto& x) {
+      return std::vector(x.begin() + static_cast<long>(q * keys),
+                         x.begin() + static_cast<long>((q + 1) * keys));
+    };
     const auto want = attn_row(row(score), row(mask), v, channels);
-    EXPECT_TRUE(same_bits(std::vector(got.begin() + static_cast<long>(q * channels), got.begin() + static_cast<long>((q + 1) * channels)), want)) << "row " << q;
+    EXPECT_TRUE(same_bits(std::vector(got.begin() + static_cast<long>(q * channels),
+                                      got.begin() + static_cast<long>((q + 1) * channels)),
+                          want))
+        << "row " << q;
   }
 }
 
@@ -233,10 +254,12 @@ TEST(OrderAttnMask, ARowWithoutVisibleKeysIsZero) {
   EXPECT_TRUE(same_bits(attn({1, 2}, {0, 0}, {3, 4}, 1, 2, 1), std::vector<float>{0}));
 }
 
-// --- any -------------------------------------------------------------------------------------------------------------
+// --- any
+// -------------------------------------------------------------------------------------------------------------
 
 TEST(OrderAny, MaxAndMinLetNaNWinAndOrderZeros) {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              inf = std::numeric_limits<float>::infinity();
   const auto extreme = [](Combine c, const std::vector<float>& x) {
     Oracle o;
     const Value p = o.input(DType::f32, x);

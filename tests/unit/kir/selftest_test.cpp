@@ -18,7 +18,8 @@ const std::vector<SelfTest>& tests() {
 }
 
 const SelfTest& test_named(const std::string& name) {
-  return *std::find_if(tests().begin(), tests().end(), [&](const SelfTest& t) { return t.name == name; });
+  return *std::find_if(tests().begin(), tests().end(),
+                       [&](const SelfTest& t) { return t.name == name; });
 }
 
 // Runs the item on a "device": the interpreter on a kernel that the device's compiler changed.
@@ -62,7 +63,8 @@ void contract(Kernel& k) {
     add = {OST_KIR_OP_FMA, add.dtype, 3, 0, {mul.src[0], mul.src[1], add.src[1], kNone}, 0};
   }
 }
-// A device without fma: two roundings. The record count must not change, so the product goes where an operand was.
+// A device without fma: two roundings. The record count must not change, so the product goes where
+// an operand was.
 void split_fma(Kernel& k) {
   Builder b;
   std::map<Value, Value> at;
@@ -71,8 +73,14 @@ void split_fma(Kernel& k) {
     Inst inst = k.insts[v];
     for (uint32_t i = 0; i < inst.nsrc; ++i) inst.src[i] = at[inst.src[i]];
     if (static_cast<Op>(inst.op) == Op::fma) {
-      out.insts.push_back({OST_KIR_OP_MUL, inst.dtype, 2, 0, {inst.src[0], inst.src[1], kNone, kNone}, 0});
-      inst = {OST_KIR_OP_ADD, inst.dtype, 2, 0, {static_cast<Value>(out.insts.size() - 1), inst.src[2], kNone, kNone}, 0};
+      out.insts.push_back(
+          {OST_KIR_OP_MUL, inst.dtype, 2, 0, {inst.src[0], inst.src[1], kNone, kNone}, 0});
+      inst = {OST_KIR_OP_ADD,
+              inst.dtype,
+              2,
+              0,
+              {static_cast<Value>(out.insts.size() - 1), inst.src[2], kNone, kNone},
+              0};
     }
     at[v] = static_cast<Value>(out.insts.size());
     out.insts.push_back(inst);
@@ -81,7 +89,8 @@ void split_fma(Kernel& k) {
 }
 void set_order(Kernel& k, uint32_t from, uint32_t to) {
   for (Inst& inst : k.insts)
-    if ((static_cast<Op>(inst.op) == Op::reduce || static_cast<Op>(inst.op) == Op::contract) && inst.aux >> 8 == from)
+    if ((static_cast<Op>(inst.op) == Op::reduce || static_cast<Op>(inst.op) == Op::contract) &&
+        inst.aux >> 8 == from)
       inst.aux = (inst.aux & 0xff) | to << 8;
 }
 void replace(Kernel& k, Op from, Op to) {
@@ -100,9 +109,12 @@ TEST(SelfTests, SeeAMissingFma) {
 }
 
 TEST(SelfTests, SeeAReassociatedSum) {
-  EXPECT_FALSE(passes("ordered sum", [](Kernel& k) { set_order(k, OST_KIR_ORDER_TREE, OST_KIR_ORDER_BLK256); }));
-  EXPECT_FALSE(passes("ordered sum", [](Kernel& k) { set_order(k, OST_KIR_ORDER_TREE, OST_KIR_ORDER_ANY); }));
-  EXPECT_FALSE(passes("ordered contraction", [](Kernel& k) { set_order(k, OST_KIR_ORDER_BLK256, OST_KIR_ORDER_ANY); }));
+  EXPECT_FALSE(passes("ordered sum",
+                      [](Kernel& k) { set_order(k, OST_KIR_ORDER_TREE, OST_KIR_ORDER_BLK256); }));
+  EXPECT_FALSE(passes("ordered sum",
+                      [](Kernel& k) { set_order(k, OST_KIR_ORDER_TREE, OST_KIR_ORDER_ANY); }));
+  EXPECT_FALSE(passes("ordered contraction",
+                      [](Kernel& k) { set_order(k, OST_KIR_ORDER_BLK256, OST_KIR_ORDER_ANY); }));
 }
 
 TEST(SelfTests, SeeThatSumMinusTermWasSimplified) {
@@ -178,8 +190,10 @@ TEST(SelfTests, SeeAConversionThatWrapsOrTruncates) {
   const size_t n = x.size();
   int wraps = 0, truncated = 0;
   for (size_t i = 0; i < n; ++i) {
-    if (std::fabs(x[i]) < 0x1p62f) wraps += static_cast<int8_t>(static_cast<int64_t>(x[i])) != out[i];
-    if (x[i] == x[i]) truncated += static_cast<int64_t>(bits(x[i]) >> 16) != out[9 * n + i];  // bf16 by cutting
+    if (std::fabs(x[i]) < 0x1p62f)
+      wraps += static_cast<int8_t>(static_cast<int64_t>(x[i])) != out[i];
+    if (x[i] == x[i])
+      truncated += static_cast<int64_t>(bits(x[i]) >> 16) != out[9 * n + i];  // bf16 by cutting
   }
   EXPECT_GT(wraps, 100);
   EXPECT_GT(truncated, 100);

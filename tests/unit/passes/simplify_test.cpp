@@ -12,7 +12,9 @@ using ir::Op;
 
 class Simplify : public testing::Test {
  protected:
-  NodeId input(Shape shape, DType t = DType::f32) { return *g.add_input({"x", ir::InputKind::argument, t, std::move(shape), 0, nullptr}); }
+  NodeId input(Shape shape, DType t = DType::f32) {
+    return *g.add_input({"x", ir::InputKind::argument, t, std::move(shape), 0, nullptr});
+  }
   NodeId node(Op op, std::vector<NodeId> inputs, Shape shape = {}, std::vector<int64_t> ints = {}) {
     ir::Node n;
     n.op = op;
@@ -48,11 +50,14 @@ class Simplify : public testing::Test {
 
 TEST_F(Simplify, MovementThatMovesNothingIsGone) {
   const NodeId x = input({2, 3});
-  EXPECT_EQ(after(node(Op::flip, {node(Op::permute, {node(Op::reshape, {x}, {2, 3})}, {}, {0, 1})})), "input");
+  EXPECT_EQ(
+      after(node(Op::flip, {node(Op::permute, {node(Op::reshape, {x}, {2, 3})}, {}, {0, 1})})),
+      "input");
 }
 
 TEST_F(Simplify, ReshapeOfReshapeIsOne) {
-  EXPECT_EQ(after(node(Op::reshape, {node(Op::reshape, {input({2, 3})}, {6})}, {3, 2})), "reshape input");
+  EXPECT_EQ(after(node(Op::reshape, {node(Op::reshape, {input({2, 3})}, {6})}, {3, 2})),
+            "reshape input");
 }
 
 TEST_F(Simplify, PermutationsCompose) {
@@ -75,10 +80,13 @@ TEST_F(Simplify, MultiplicationByOneIsGoneAndByZeroIsNot) {
 
 TEST_F(Simplify, ADecidedSelectionIsItsSide) {
   const NodeId x = input({4});
-  EXPECT_EQ(after(node(Op::where, {full({4}, 1, DType::boolean), node(Op::neg, {x}), x})), "neg input");
+  EXPECT_EQ(after(node(Op::where, {full({4}, 1, DType::boolean), node(Op::neg, {x}), x})),
+            "neg input");
 }
 
-TEST_F(Simplify, DoubleNegationIsGone) { EXPECT_EQ(after(node(Op::neg, {node(Op::neg, {input({4})})})), "input"); }
+TEST_F(Simplify, DoubleNegationIsGone) {
+  EXPECT_EQ(after(node(Op::neg, {node(Op::neg, {input({4})})})), "input");
+}
 
 TEST_F(Simplify, InputsStayWithoutUse) {
   input({1});

@@ -14,7 +14,8 @@ using ir::Op;
 class Fusion : public testing::Test {
  protected:
   NodeId input(Shape shape, ir::InputKind kind = ir::InputKind::argument) {
-    return *g.add_input({fmt::format("x{}", count++), kind, DType::f32, std::move(shape), 0, nullptr});
+    return *g.add_input(
+        {fmt::format("x{}", count++), kind, DType::f32, std::move(shape), 0, nullptr});
   }
   static NodeId must(Result<NodeId> n) {
     EXPECT_TRUE(n.has_value()) << (n ? "" : n.error().message);
@@ -28,7 +29,9 @@ class Fusion : public testing::Test {
     EXPECT_TRUE(p && verify(*p)) << verify(*p).error().message;
     return p.value_or(Program{});
   }
-  size_t launches(std::initializer_list<NodeId> outputs, const ScheduleOptions& options = {}) { return program(outputs, options).steps.size(); }
+  size_t launches(std::initializer_list<NodeId> outputs, const ScheduleOptions& options = {}) {
+    return program(outputs, options).steps.size();
+  }
 
   ir::Graph g;
   int count = 0;
@@ -40,7 +43,8 @@ TEST_F(Fusion, LinearWithReluIsOneKernel) {
 }
 
 TEST_F(Fusion, AColumnAddendIsNotABiasRow) {
-  const NodeId y = must(ir::binary(g, Op::add, must(ir::matmul(g, input({8, 16}), input({16, 24}))), input({8, 1})));
+  const NodeId y = must(
+      ir::binary(g, Op::add, must(ir::matmul(g, input({8, 16}), input({16, 24}))), input({8, 1})));
   EXPECT_EQ(launches({y}), 1u);
 }
 
@@ -52,7 +56,8 @@ TEST_F(Fusion, PointwiseChainsAreOneKernel) {
 TEST_F(Fusion, SeveralOutputsOfOneShapeAreOneKernel) {
   const NodeId x = input({1000});
   const NodeId e = must(ir::unary(g, Op::exp, x));
-  EXPECT_EQ(launches({e, must(ir::unary(g, Op::sqrt, e)), must(ir::binary(g, Op::mul, e, x))}), 1u + 1u);
+  EXPECT_EQ(launches({e, must(ir::unary(g, Op::sqrt, e)), must(ir::binary(g, Op::mul, e, x))}),
+            1u + 1u);
 }
 
 TEST_F(Fusion, RowKernelsAreOneKernel) {
@@ -79,8 +84,11 @@ TEST_F(Fusion, AttentionIsOneKernel) {
 }
 
 TEST_F(Fusion, MatmulBesideSoftmaxIsTwoKernels) {
-  const NodeId a = input({8, 16}), b = must(ir::unary(g, Op::relu, input({16, 8}))), c = input({8, 8});
-  EXPECT_EQ(launches({must(ir::binary(g, Op::add, must(ir::matmul(g, a, b)), must(ir::softmax(g, c, -1))))}), 2u);
+  const NodeId a = input({8, 16}), b = must(ir::unary(g, Op::relu, input({16, 8}))),
+               c = input({8, 8});
+  EXPECT_EQ(launches({must(
+                ir::binary(g, Op::add, must(ir::matmul(g, a, b)), must(ir::softmax(g, c, -1))))}),
+            2u);
 }
 
 TEST_F(Fusion, AMemoryBudgetSplitsGroups) {
@@ -117,13 +125,16 @@ class Versions : public Fusion {
     host.states.assign(p.states.size(), {});
     for (auto& s : host.states) {
       const float values[4] = {1, 2, 3, 4};
-      s.assign(reinterpret_cast<const uint8_t*>(values), reinterpret_cast<const uint8_t*>(values) + sizeof values);
+      s.assign(reinterpret_cast<const uint8_t*>(values),
+               reinterpret_cast<const uint8_t*>(values) + sizeof values);
     }
     const auto ok = test::run_on_host(p, host);
     EXPECT_TRUE(ok.has_value()) << (ok ? "" : ok.error().message);
     return floats(host.outputs[output]);
   }
-  NodeId plus(NodeId x, double v) { return must(ir::binary(g, Op::add, x, must(ir::scalar_like(g, x, v, false)))); }
+  NodeId plus(NodeId x, double v) {
+    return must(ir::binary(g, Op::add, x, must(ir::scalar_like(g, x, v, false))));
+  }
 };
 
 TEST_F(Versions, ReadersOfTheOldContentsRunBeforeTheAssign) {
@@ -149,7 +160,8 @@ TEST_F(Versions, AnOverlappingShiftReadsWhatWasThere) {
 
 TEST_F(Versions, AReversalInPlaceReadsWhatWasThere) {
   const NodeId s = input({4}, ir::InputKind::state);
-  EXPECT_EQ(run({must(ir::assign(g, s, must(ir::flip(g, s, {0}))))}), (std::vector<float>{4, 3, 2, 1}));
+  EXPECT_EQ(run({must(ir::assign(g, s, must(ir::flip(g, s, {0}))))}),
+            (std::vector<float>{4, 3, 2, 1}));
 }
 
 TEST_F(Versions, AssignsToOneBufferKeepTheirOrder) {

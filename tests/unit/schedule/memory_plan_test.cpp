@@ -14,7 +14,8 @@ void expect_disjoint(const std::vector<Lifetime>& l, const MemoryPlan& plan) {
     EXPECT_LE(plan.offsets[i] + l[i].bytes, plan.bytes);
     for (size_t k = 0; k < i; ++k) {
       const bool in_time = l[i].first <= l[k].last && l[k].first <= l[i].last;
-      const bool in_space = plan.offsets[i] < plan.offsets[k] + l[k].bytes && plan.offsets[k] < plan.offsets[i] + l[i].bytes;
+      const bool in_space = plan.offsets[i] < plan.offsets[k] + l[k].bytes &&
+                            plan.offsets[k] < plan.offsets[i] + l[i].bytes;
       EXPECT_FALSE(in_time && in_space) << "buffers " << k << " and " << i;
     }
   }
@@ -48,12 +49,14 @@ TEST(MemoryPlan, EveryReuseIsReported) {
     }
     for (size_t k = 0; k < l.size(); ++k) {
       for (size_t i = 0; i < l.size(); ++i) {
-        for (size_t j = 0; j < l.size(); ++j) before[i][j] = before[i][j] || (before[i][k] && before[k][j]);
+        for (size_t j = 0; j < l.size(); ++j)
+          before[i][j] = before[i][j] || (before[i][k] && before[k][j]);
       }
     }
     for (size_t i = 0; i < l.size(); ++i) {
       for (size_t j = 0; j < l.size(); ++j) {
-        const bool share = i != j && plan.offsets[i] < plan.offsets[j] + l[j].bytes && plan.offsets[j] < plan.offsets[i] + l[i].bytes;
+        const bool share = i != j && plan.offsets[i] < plan.offsets[j] + l[j].bytes &&
+                           plan.offsets[j] < plan.offsets[i] + l[i].bytes;
         if (share && l[i].last < l[j].first) {
           EXPECT_TRUE(before[i][j]) << round << ": " << i << " -> " << j;
         }
@@ -64,7 +67,8 @@ TEST(MemoryPlan, EveryReuseIsReported) {
 
 TEST(MemoryPlan, RandomProgramsNeverOverlapAndStayNearTheLargestLiveSet) {
   const char* text = std::getenv("OSTINATO_TEST_SEED");
-  const uint64_t seed = text ? std::strtoull(text, nullptr, 10) : 20261130;  // scripts/soak.sh tries others
+  const uint64_t seed =
+      text ? std::strtoull(text, nullptr, 10) : 20261130;  // scripts/soak.sh tries others
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 rng(seed);
   double waste = 0;
@@ -74,7 +78,8 @@ TEST(MemoryPlan, RandomProgramsNeverOverlapAndStayNearTheLargestLiveSet) {
     const size_t count = 1 + rng() % 80;
     for (size_t i = 0; i < count; ++i) {
       const auto first = static_cast<uint32_t>(rng() % count);
-      l.push_back({rng() % 5 == 0 ? 0 : rng() % 100000, first, first + static_cast<uint32_t>(rng() % 8)});
+      l.push_back(
+          {rng() % 5 == 0 ? 0 : rng() % 100000, first, first + static_cast<uint32_t>(rng() % 8)});
     }
     const MemoryPlan plan = plan_memory(l, 64);
     expect_disjoint(l, plan);

@@ -1,4 +1,5 @@
-// What must hold for every graph: programs verify, their accesses are proved, and fusion changes no bit.
+// What must hold for every graph: programs verify, their accesses are proved, and fusion changes no
+// bit.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +17,8 @@ uint64_t base_seed() {
   return 20261130;  // scripts/soak.sh tries others
 }
 
-Result<std::vector<test::Bytes>> outputs_of(const test::RandomGraph& r, const ScheduleOptions& options) {
+Result<std::vector<test::Bytes>> outputs_of(const test::RandomGraph& r,
+                                            const ScheduleOptions& options) {
   OST_TRY_ASSIGN(const Program program, schedule(r.graph, options));
   if (auto ok = verify(program); !ok) return std::unexpected(ok.error().in("verify"));
   test::HostRun run{r.inputs, {}, r.vars, {}};
@@ -33,18 +35,21 @@ void expect_fusion_keeps_bits(uint64_t seed, const test::RandomGraphOptions& opt
   ASSERT_TRUE(plain.has_value()) << plain.error().message << "\n" << ir::to_text(r.graph);
   for (size_t o = 0; o < fused->size(); ++o) {
     const DType t = r.graph.node(r.graph.outputs()[o].node).dtype;
-    ASSERT_TRUE(test::same_bits(t, (*fused)[o], (*plain)[o])) << "output " << o << "\n" << ir::to_text(r.graph);
+    ASSERT_TRUE(test::same_bits(t, (*fused)[o], (*plain)[o])) << "output " << o << "\n"
+                                                              << ir::to_text(r.graph);
   }
 }
 
 TEST(Schedule, FusionChangesNoBit) {
   const uint64_t seed = base_seed();
-  for (uint64_t i = 0; i < 150 && !testing::Test::HasFatalFailure(); ++i) expect_fusion_keeps_bits(seed + i, {});
+  for (uint64_t i = 0; i < 150 && !testing::Test::HasFatalFailure(); ++i)
+    expect_fusion_keeps_bits(seed + i, {});
 }
 
 TEST(Schedule, FusionChangesNoBitWithAVariable) {
   const uint64_t seed = base_seed();
-  for (uint64_t i = 0; i < 150 && !testing::Test::HasFatalFailure(); ++i) expect_fusion_keeps_bits(seed + i, {.symbolic = true});
+  for (uint64_t i = 0; i < 150 && !testing::Test::HasFatalFailure(); ++i)
+    expect_fusion_keeps_bits(seed + i, {.symbolic = true});
 }
 
 TEST(Schedule, FusionChangesNoBitInLargeGraphs) {

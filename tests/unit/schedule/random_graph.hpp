@@ -1,4 +1,5 @@
-// Random graphs at the strict level of core/ir/graph.hpp, with data: all operations, all types, sizes that hurt.
+// Random graphs at the strict level of core/ir/graph.hpp, with data: all operations, all types,
+// sizes that hurt.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,9 @@ struct RandomGraphOptions {
   size_t operations = 12;
   size_t inputs = 3;
   int64_t max_elements = 4096;
-  bool symbolic = false;     // some dimension is a variable "n"
+  bool symbolic = false;  // some dimension is a variable "n"
   bool contractions = true;
-  bool states = false;       // assigns to states
+  bool states = false;  // assigns to states
 };
 
 struct RandomGraph {
@@ -38,7 +39,8 @@ class GraphMaker {
     if (options_.symbolic) out_.vars["n"] = pick<int64_t>({0, 1, 2, 7, 17, 63, 64, 65, 70});
     base_ = {dim(), dim(), dim()};
     for (size_t i = 0; i < options_.inputs; ++i) add_input();
-    for (size_t tries = 0; made_ < options_.operations && tries < options_.operations * 40; ++tries) add_random();
+    for (size_t tries = 0; made_ < options_.operations && tries < options_.operations * 40; ++tries)
+      add_random();
     add_outputs();
     return std::move(out_);
   }
@@ -50,9 +52,13 @@ class GraphMaker {
   uint64_t below(uint64_t n) { return std::uniform_int_distribution<uint64_t>(0, n - 1)(rng_); }
   bool chance(int percent) { return below(100) < static_cast<uint64_t>(percent); }
   template <typename T>
-  T pick(std::initializer_list<T> list) { return *(list.begin() + static_cast<std::ptrdiff_t>(below(list.size()))); }
+  T pick(std::initializer_list<T> list) {
+    return *(list.begin() + static_cast<std::ptrdiff_t>(below(list.size())));
+  }
   template <typename T>
-  const T& pick(const std::vector<T>& list) { return list[below(list.size())]; }
+  const T& pick(const std::vector<T>& list) {
+    return list[below(list.size())];
+  }
 
   Sym dim() {
     if (options_.symbolic && chance(40)) return n_;
@@ -60,7 +66,10 @@ class GraphMaker {
   }
 
   int64_t size(const Shape& s) const { return numel(s).eval(out_.vars).value_or(INT64_MAX); }
-  bool fits(const Shape& s) const { return s.size() <= 5 && numel(s).upper() <= options_.max_elements * 16 && size(s) <= options_.max_elements; }
+  bool fits(const Shape& s) const {
+    return s.size() <= 5 && numel(s).upper() <= options_.max_elements * 16 &&
+           size(s) <= options_.max_elements;
+  }
 
   DType type() {
     if (chance(55)) return DType::f32;
@@ -72,10 +81,12 @@ class GraphMaker {
     do {
       shape.clear();
       const size_t rank = below(4);
-      for (size_t d = 0; d < rank; ++d) shape.push_back(chance(75) ? base_[below(base_.size())] : chance(50) ? Sym(1) : dim());
+      for (size_t d = 0; d < rank; ++d)
+        shape.push_back(chance(75) ? base_[below(base_.size())] : chance(50) ? Sym(1) : dim());
     } while (!fits(shape));
     const DType t = type();
-    ir::Input in{fmt::format("x{}", out_.inputs.size()), ir::InputKind::argument, t, shape, 0, nullptr};
+    ir::Input in{
+        fmt::format("x{}", out_.inputs.size()), ir::InputKind::argument, t, shape, 0, nullptr};
     nodes_.push_back(*out_.graph.add_input(std::move(in)));
     out_.inputs.push_back(data(t, static_cast<size_t>(size(shape))));
   }
@@ -92,9 +103,11 @@ class GraphMaker {
 
   uint64_t value_bits(DType t, int specials) {
     if (t == DType::boolean) return below(2);
-    if (!is_float(t)) return chance(70) ? static_cast<uint64_t>(static_cast<int64_t>(below(21)) - 10) : rng_();
+    if (!is_float(t))
+      return chance(70) ? static_cast<uint64_t>(static_cast<int64_t>(below(21)) - 10) : rng_();
     double v = std::normal_distribution<double>(0, pick<double>({0.1, 1, 4}))(rng_);
-    if (chance(specials)) v = pick<double>({0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1e-42, -1e-310, 1e30, 65520, 1, -1});
+    if (chance(specials))
+      v = pick<double>({0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1e-42, -1e-310, 1e30, 65520, 1, -1});
     if (t == DType::f64) return std::bit_cast<uint64_t>(v);
     const auto f = static_cast<float>(v);
     if (t == DType::f32) return std::bit_cast<uint32_t>(f);
@@ -111,7 +124,9 @@ class GraphMaker {
   Result<NodeId> add(ir::Node node) { return out_.graph.add(std::move(node)); }
   const Shape& shape(NodeId n) const { return out_.graph.node(n).shape; }
   DType dtype(NodeId n) const { return out_.graph.node(n).dtype; }
-  NodeId any() { return chance(60) && nodes_.size() > 3 ? nodes_[nodes_.size() - 1 - below(3)] : pick(nodes_); }
+  NodeId any() {
+    return chance(60) && nodes_.size() > 3 ? nodes_[nodes_.size() - 1 - below(3)] : pick(nodes_);
+  }
 
   Result<NodeId> cast(NodeId x, DType t) {
     if (dtype(x) == t) return x;
@@ -126,8 +141,10 @@ class GraphMaker {
   NodeId matching(const Shape& s, DType t) {
     std::vector<NodeId> same;
     for (NodeId n : nodes_) {
-      if (shape(n) == s) same.push_back(n);
-      else if (shape(n).size() == s.size() && chance(50) && expandable(shape(n), s)) same.push_back(n);
+      if (shape(n) == s)
+        same.push_back(n);
+      else if (shape(n).size() == s.size() && chance(50) && expandable(shape(n), s))
+        same.push_back(n);
     }
     if (!same.empty() && chance(85)) {
       NodeId n = pick(same);
@@ -157,11 +174,19 @@ class GraphMaker {
 
   void add_random() {
     switch (below(options_.contractions ? 8 : 7)) {
-      case 0: case 1: return add_unary();
-      case 2: case 3: return add_binary();
-      case 4: case 5: return add_movement();
-      case 6: return chance(60) ? add_reduction() : chance(50) ? add_where() : add_indexed();
-      default: return add_contraction();
+      case 0:
+      case 1:
+        return add_unary();
+      case 2:
+      case 3:
+        return add_binary();
+      case 4:
+      case 5:
+        return add_movement();
+      case 6:
+        return chance(60) ? add_reduction() : chance(50) ? add_where() : add_indexed();
+      default:
+        return add_contraction();
     }
   }
 
@@ -170,7 +195,9 @@ class GraphMaker {
     ir::Node node;
     node.inputs = {x};
     if (chance(15)) return push(cast(x, type()));
-    node.op = static_cast<Op>(static_cast<int>(Op::neg) + static_cast<int>(below(static_cast<uint64_t>(Op::relu) - static_cast<uint64_t>(Op::neg) + 1)));
+    node.op = static_cast<Op>(static_cast<int>(Op::neg) +
+                              static_cast<int>(below(static_cast<uint64_t>(Op::relu) -
+                                                     static_cast<uint64_t>(Op::neg) + 1)));
     if (auto r = add(node)) return push(r);
     if (auto as_float = cast(x, DType::f32)) {
       node.inputs = {*as_float};
@@ -181,7 +208,9 @@ class GraphMaker {
   void add_binary() {
     const NodeId x = any();
     ir::Node node;
-    node.op = static_cast<Op>(static_cast<int>(Op::add) + static_cast<int>(below(static_cast<uint64_t>(Op::le) - static_cast<uint64_t>(Op::add) + 1)));
+    node.op = static_cast<Op>(static_cast<int>(Op::add) +
+                              static_cast<int>(below(static_cast<uint64_t>(Op::le) -
+                                                     static_cast<uint64_t>(Op::add) + 1)));
     node.inputs = {x, matching(shape(x), dtype(x))};
     if (chance(30)) std::swap(node.inputs[0], node.inputs[1]);
     push(add(std::move(node)));
@@ -201,7 +230,9 @@ class GraphMaker {
     ir::Node node;
     node.inputs = {x};
     switch (below(6)) {
-      case 0: node.op = Op::reshape, node.shape = reshaped(s); break;
+      case 0:
+        node.op = Op::reshape, node.shape = reshaped(s);
+        break;
       case 1:
         node.op = Op::permute;
         for (size_t d = 0; d < s.size(); ++d) node.ints.push_back(static_cast<int64_t>(d));
@@ -218,7 +249,8 @@ class GraphMaker {
         node.op = Op::shrink;
         for (const Sym& d : s) {
           const int64_t most = d.constant().value_or(0);
-          const int64_t start = most > 0 ? static_cast<int64_t>(below(static_cast<uint64_t>(most) + 1)) : 0;
+          const int64_t start =
+              most > 0 ? static_cast<int64_t>(below(static_cast<uint64_t>(most) + 1)) : 0;
           const int64_t step = most > 0 && chance(30) ? 2 : 1;
           const int64_t rest = (most - start + step - 1) / step;
           node.syms.push_back(Sym(d.is_const() ? start : 0));
@@ -230,7 +262,8 @@ class GraphMaker {
         node.op = Op::pad;
         std::vector<Sym> after;
         for (const Sym& d : s) {
-          const int64_t before = static_cast<int64_t>(below(3)), behind = static_cast<int64_t>(below(3));
+          const int64_t before = static_cast<int64_t>(below(3)),
+                        behind = static_cast<int64_t>(below(3));
           node.syms.push_back(Sym(before));
           after.push_back(Sym(behind));
           node.shape.push_back(d + Sym(before + behind));
@@ -276,7 +309,9 @@ class GraphMaker {
     const Shape s = shape(x);
     if (s.empty()) return;
     ir::Node node;
-    node.op = static_cast<Op>(static_cast<int>(Op::sum) + static_cast<int>(below(static_cast<uint64_t>(Op::argmin) - static_cast<uint64_t>(Op::sum) + 1)));
+    node.op = static_cast<Op>(static_cast<int>(Op::sum) +
+                              static_cast<int>(below(static_cast<uint64_t>(Op::argmin) -
+                                                     static_cast<uint64_t>(Op::sum) + 1)));
     node.inputs = {x};
     const bool arg = node.op == Op::argmax || node.op == Op::argmin;
     for (size_t d = 0; d < s.size(); ++d) {
@@ -299,7 +334,8 @@ class GraphMaker {
     ir::Node node;
     node.op = Op::contract;
     node.inputs = {a, matching(other, dtype(a))};
-    node.order = is_float(dtype(a)) ? (chance(70) ? kir::Order::blk256 : kir::Order::tree) : kir::Order::any;
+    node.order =
+        is_float(dtype(a)) ? (chance(70) ? kir::Order::blk256 : kir::Order::tree) : kir::Order::any;
     push(add(std::move(node)));
   }
 
@@ -308,7 +344,8 @@ class GraphMaker {
     const Shape s = shape(x);
     if (s.empty()) return;
     const auto axis = static_cast<int64_t>(below(s.size()));
-    const NodeId index = matching({chance(50) ? pick(base_) : Sym(3)}, pick<DType>({DType::i64, DType::i32, DType::i8}));
+    const NodeId index = matching({chance(50) ? pick(base_) : Sym(3)},
+                                  pick<DType>({DType::i64, DType::i32, DType::i8}));
     ir::Node node;
     node.ints = {axis};
     if (chance(60)) {
@@ -340,15 +377,26 @@ class GraphMaker {
   size_t made_ = 0;
 };
 
-inline RandomGraph random_graph(uint64_t seed, const RandomGraphOptions& options = {}) { return GraphMaker(seed, options).make(); }
+inline RandomGraph random_graph(uint64_t seed, const RandomGraphOptions& options = {}) {
+  return GraphMaker(seed, options).make();
+}
 
 // Equal bits, with all NaNs as one.
 inline bool same_bits(DType t, std::span<const uint8_t> a, std::span<const uint8_t> b) {
   if (a.size() != b.size()) return false;
   const auto is_nan = [&](const uint8_t* p) {
-    if (t == DType::f64) { double v; std::memcpy(&v, p, 8); return v != v; }
-    if (t == DType::f32) { float v; std::memcpy(&v, p, 4); return v != v; }
-    uint16_t h; std::memcpy(&h, p, 2);
+    if (t == DType::f64) {
+      double v;
+      std::memcpy(&v, p, 8);
+      return v != v;
+    }
+    if (t == DType::f32) {
+      float v;
+      std::memcpy(&v, p, 4);
+      return v != v;
+    }
+    uint16_t h;
+    std::memcpy(&h, p, 2);
     if (t == DType::f16) return (h & 0x7fff) > 0x7c00;
     return (h & 0x7fff) > 0x7f80;
   };

@@ -1,4 +1,5 @@
-// Runs a Program on host memory with the KIR interpreter: what the scheduler means, without any runtime.
+// Runs a Program on host memory with the KIR interpreter: what the scheduler means, without any
+// runtime.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace ost::test {
 
 using Bytes = std::vector<uint8_t>;
 
-// `inputs` by argument position; written ones are updated. States start from their initial value and end in `states`.
+// `inputs` by argument position; written ones are updated. States start from their initial value
+// and end in `states`.
 struct HostRun {
   std::vector<Bytes> inputs;
   std::vector<Bytes> states;
@@ -40,13 +42,18 @@ inline Result<> run_on_host(const Program& p, HostRun& run) {
       home->resize(bytes);
     }
     if (d.kind == BufferKind::output) home->assign(bytes, 0xcd);
-    if (d.kind == BufferKind::temp) data[b] = {arenas[d.arena].data() + d.offset, bytes};
-    else if (home->size() < bytes) return fail(OST_INVALID_ARGUMENT, "buffer {} has {} bytes, wanted {}", b, home->size(), bytes);
-    else data[b] = {home->data(), bytes};
+    if (d.kind == BufferKind::temp)
+      data[b] = {arenas[d.arena].data() + d.offset, bytes};
+    else if (home->size() < bytes)
+      return fail(OST_INVALID_ARGUMENT, "buffer {} has {} bytes, wanted {}", b, home->size(),
+                  bytes);
+    else
+      data[b] = {home->data(), bytes};
   }
   for (const Step& s : p.steps) {
     if (s.kind == StepKind::copy) {
-      std::copy_n(static_cast<const uint8_t*>(data[s.args[1]].data), data[s.args[0]].bytes, static_cast<uint8_t*>(data[s.args[0]].data));
+      std::copy_n(static_cast<const uint8_t*>(data[s.args[1]].data), data[s.args[0]].bytes,
+                  static_cast<uint8_t*>(data[s.args[0]].data));
       continue;
     }
     std::vector<kir::ParamData> params;

@@ -37,7 +37,9 @@ class Archive {
     call(ost_archive_array_at, get(), index, &out);
     return out;
   }
-  void add(const std::string& name, const ost_array_t& array) { call(ost_archive_add, get(), name.c_str(), &array); }
+  void add(const std::string& name, const ost_array_t& array) {
+    call(ost_archive_add, get(), name.c_str(), &array);
+  }
   void save(const std::string& path) const { call(ost_archive_save, get(), path.c_str()); }
 
  private:

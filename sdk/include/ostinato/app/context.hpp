@@ -30,7 +30,8 @@ class Context {
     };
     const auto files = pointers(options.plugin_files), folders = pointers(options.plugin_folders);
     std::vector<ost_option_t> driver_options;
-    for (const auto& [name, value] : options.driver_options) driver_options.push_back({name.c_str(), value.c_str()});
+    for (const auto& [name, value] : options.driver_options)
+      driver_options.push_back({name.c_str(), value.c_str()});
     auto in = sized<ost_context_options_t>();
     in.flags = options.flags;
     in.plugin_files = files.data();

@@ -19,7 +19,8 @@ class Error : public std::runtime_error {
         native_code_(error.native_code),
         flags_(error.flags),
         rule_(error.rule) {}
-  Error(ost_status_t status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  Error(ost_status_t status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
 
   ost_status_t status() const { return status_; }
   int64_t native_code() const { return native_code_; }
@@ -55,7 +56,8 @@ template <typename Body>
 std::string collect(Body&& body) {
   std::string text;
   const ost_sink_t sink{&text, [](void* context, const void* data, uint64_t size) {
-                          static_cast<std::string*>(context)->append(static_cast<const char*>(data), size);
+                          static_cast<std::string*>(context)->append(static_cast<const char*>(data),
+                                                                     size);
                         }};
   body(&sink);
   return text;
@@ -78,7 +80,8 @@ class UniqueHandle {
 template <typename T, void (*kRetain)(T*), void (*kRelease)(T*)>
 class SharedHandle {
  public:
-  explicit SharedHandle(T* handle = nullptr) : handle_(handle) {}  // takes over the caller's reference
+  explicit SharedHandle(T* handle = nullptr)
+      : handle_(handle) {}  // takes over the caller's reference
   SharedHandle(const SharedHandle& other) : handle_(other.handle_) { kRetain(handle_); }
   SharedHandle(SharedHandle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   SharedHandle& operator=(SharedHandle other) noexcept {

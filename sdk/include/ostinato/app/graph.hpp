@@ -9,13 +9,15 @@
 
 namespace ostinato {
 
-// One attribute of an operation: {"axis", 1}, {"eps", 1e-5}, {"axes", {0, 2}}, dims("shape", {"n", 64}).
+// One attribute of an operation: {"axis", 1}, {"eps", 1e-5}, {"axes", {0, 2}}, dims("shape", {"n",
+// 64}).
 struct Attr {
   Attr(std::string n, int64_t v) : name(std::move(n)), kind(OST_ATTR_INT), integer(v) {}
   Attr(std::string n, int v) : Attr(std::move(n), static_cast<int64_t>(v)) {}
   Attr(std::string n, uint32_t v) : Attr(std::move(n), static_cast<int64_t>(v)) {}
   Attr(std::string n, double v) : name(std::move(n)), kind(OST_ATTR_FLOAT), number(v) {}
-  Attr(std::string n, std::vector<int64_t> v) : name(std::move(n)), kind(OST_ATTR_INTS), ints(std::move(v)) {}
+  Attr(std::string n, std::vector<int64_t> v)
+      : name(std::move(n)), kind(OST_ATTR_INTS), ints(std::move(v)) {}
   std::string name;
   uint32_t kind;
   int64_t integer = 0;
@@ -38,8 +40,10 @@ class AttrList {
     for (size_t i = 0; i < attrs.size(); ++i) {
       const Attr& a = attrs[i];
       dims_[i] = to_c(a.dims);
-      const uint32_t count = a.kind == OST_ATTR_DIMS ? size32(a.dims.size()) : size32(a.ints.size());
-      list_.push_back({a.name.c_str(), a.kind, count, a.integer, a.number, a.ints.data(), dims_[i].data()});
+      const uint32_t count =
+          a.kind == OST_ATTR_DIMS ? size32(a.dims.size()) : size32(a.ints.size());
+      list_.push_back(
+          {a.name.c_str(), a.kind, count, a.integer, a.number, a.ints.data(), dims_[i].data()});
     }
   }
   const ost_attr_t* data() const { return list_.data(); }
@@ -85,18 +89,20 @@ class Graph {
     return node;
   }
   Node constant(const std::string& name, const Array& data) { return constant(name, data.view()); }
-  Node state(const std::string& name, ost_dtype_t dtype, const Dims& shape, const Array* initial = nullptr) {
+  Node state(const std::string& name, ost_dtype_t dtype, const Dims& shape,
+             const Array* initial = nullptr) {
     const auto c = to_c(shape);
     const ost_array_t view = initial == nullptr ? ost_array_t{} : initial->view();
     Node node = 0;
-    call(ost_graph_state, get(), name.c_str(), dtype, c.data(), size32(c.size()), initial == nullptr ? nullptr : &view,
-         0u, &node);
+    call(ost_graph_state, get(), name.c_str(), dtype, c.data(), size32(c.size()),
+         initial == nullptr ? nullptr : &view, 0u, &node);
     return node;
   }
   Node op(const std::string& name, const std::vector<Node>& inputs, const Attrs& attrs = {}) {
     const AttrList list(attrs);
     Node node = 0;
-    call(ost_graph_op, get(), name.c_str(), inputs.data(), size32(inputs.size()), list.data(), list.size(), &node);
+    call(ost_graph_op, get(), name.c_str(), inputs.data(), size32(inputs.size()), list.data(),
+         list.size(), &node);
     return node;
   }
   Node expression(const std::string& text) {
@@ -105,8 +111,12 @@ class Graph {
     return node;
   }
   // The results become outputs.
-  void outputs_of(const std::string& text) { call(ost_graph_expression, get(), text.c_str(), nullptr); }
-  void output(const std::string& name, Node node) { call(ost_graph_output, get(), name.c_str(), node); }
+  void outputs_of(const std::string& text) {
+    call(ost_graph_expression, get(), text.c_str(), nullptr);
+  }
+  void output(const std::string& name, Node node) {
+    call(ost_graph_output, get(), name.c_str(), node);
+  }
   Type type(Node node) const { return type_at(ost_graph_node_type, get(), node); }
   std::string text() const {
     return collect([&](const ost_sink_t* sink) { call(ost_graph_text, get(), sink); });
@@ -125,8 +135,8 @@ class Graph {
 inline std::vector<std::string> expression_names(const std::string& text) {
   std::vector<std::string> names;
   const ost_sink_t sink{&names, [](void* context, const void* data, uint64_t size) {
-                          static_cast<std::vector<std::string>*>(context)->emplace_back(static_cast<const char*>(data),
-                                                                                        size);
+                          static_cast<std::vector<std::string>*>(context)->emplace_back(
+                              static_cast<const char*>(data), size);
                         }};
   call(ost_expression_names, text.c_str(), &sink);
   return names;

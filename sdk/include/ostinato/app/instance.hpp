@@ -54,7 +54,8 @@ class Instance {
       : program_(program) {
     const auto names = pointers(devices);
     ost_instance_t* instance = nullptr;
-    call(ost_instance_create, context.get(), program.get(), names.data(), size32(names.size()), nullptr, &instance);
+    call(ost_instance_create, context.get(), program.get(), names.data(), size32(names.size()),
+         nullptr, &instance);
     handle_ = UniqueHandle<ost_instance_t, ost_instance_destroy>(instance);
   }
   ost_instance_t* get() const { return handle_.get(); }
@@ -64,7 +65,8 @@ class Instance {
   // With buffers of the caller.
   void bind_c(const std::vector<ost_binding_t>& inputs, const VarValues& vars = {}) {
     const auto values = to_c(vars);
-    call(ost_instance_bind, get(), inputs.data(), size32(inputs.size()), values.data(), size32(values.size()));
+    call(ost_instance_bind, get(), inputs.data(), size32(inputs.size()), values.data(),
+         size32(values.size()));
   }
   void run() { call(ost_instance_run, get()); }
   Array output(uint32_t index) const {
@@ -97,15 +99,16 @@ class Instance {
   UniqueHandle<ost_instance_t, ost_instance_destroy> handle_;
 };
 
-inline ost_difference_t verify(const Context& context, const Program& program, const std::vector<std::string>& a,
-                               const std::vector<std::string>& b, const Bindings& inputs, const VarValues& vars = {}) {
+inline ost_difference_t verify(const Context& context, const Program& program,
+                               const std::vector<std::string>& a, const std::vector<std::string>& b,
+                               const Bindings& inputs, const VarValues& vars = {}) {
   const auto names_a = pointers(a), names_b = pointers(b);
   const auto bindings = to_c(inputs);
   const auto values = to_c(vars);
   auto difference = sized<ost_difference_t>();
-  call(ost_verify, context.get(), program.get(), names_a.data(), size32(names_a.size()), names_b.data(),
-       size32(names_b.size()), bindings.data(), size32(bindings.size()), values.data(), size32(values.size()),
-       &difference);
+  call(ost_verify, context.get(), program.get(), names_a.data(), size32(names_a.size()),
+       names_b.data(), size32(names_b.size()), bindings.data(), size32(bindings.size()),
+       values.data(), size32(values.size()), &difference);
   return difference;
 }
 

@@ -89,8 +89,9 @@ struct Difference {
 };
 inline Difference diff(const Program& a, const Program& b, uint32_t format = OST_FORMAT_TEXT) {
   Difference out;
-  out.text =
-      collect([&](const ost_sink_t* sink) { call(ost_program_diff, a.get(), b.get(), format, sink, &out.count); });
+  out.text = collect([&](const ost_sink_t* sink) {
+    call(ost_program_diff, a.get(), b.get(), format, sink, &out.count);
+  });
   return out;
 }
 

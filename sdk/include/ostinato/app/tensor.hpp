@@ -13,7 +13,8 @@ namespace ostinato {
 
 class Tensor {
  public:
-  explicit Tensor(ost_tensor_t* handle = nullptr) : handle_(handle) {}  // takes over the caller's reference
+  explicit Tensor(ost_tensor_t* handle = nullptr)
+      : handle_(handle) {}  // takes over the caller's reference
   static Tensor share(ost_tensor_t* handle) {
     ost_tensor_retain(handle);
     return Tensor(handle);
@@ -51,7 +52,8 @@ class Tensor {
 
 class Session {
  public:
-  explicit Session(const Context& context, ost_compile_options_t options = sized<ost_compile_options_t>()) {
+  explicit Session(const Context& context,
+                   ost_compile_options_t options = sized<ost_compile_options_t>()) {
     ost_session_t* session = nullptr;
     call(ost_session_create, context.get(), &options, &session);
     handle_ = UniqueHandle<ost_session_t, ost_session_destroy>(session);
@@ -66,7 +68,8 @@ class Session {
     const ost_array_t view = data.view();
     const auto c = to_c(shape);
     ost_tensor_t* out = nullptr;
-    call(ost_tensor_from_array, get(), device.c_str(), &view, shape.empty() ? nullptr : c.data(), &out);
+    call(ost_tensor_from_array, get(), device.c_str(), &view, shape.empty() ? nullptr : c.data(),
+         &out);
     return Tensor(out);
   }
   Tensor op(const std::string& name, const std::vector<Tensor>& inputs, const Attrs& attrs = {},
@@ -75,8 +78,8 @@ class Session {
     std::vector<ost_tensor_t*> handles;
     for (const Tensor& t : inputs) handles.push_back(t.get());
     ost_tensor_t* out = nullptr;
-    call(ost_tensor_op, get(), name.c_str(), handles.data(), size32(handles.size()), list.data(), list.size(),
-         device.c_str(), &out);
+    call(ost_tensor_op, get(), name.c_str(), handles.data(), size32(handles.size()), list.data(),
+         list.size(), device.c_str(), &out);
     return Tensor(out);
   }
 
@@ -99,12 +102,13 @@ class Jit {
   }
   ost_jit_t* get() const { return handle_.get(); }
 
-  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs, const std::vector<ost_jit_var_t>& vars = {}) {
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs,
+                                 const std::vector<ost_jit_var_t>& vars = {}) {
     std::vector<ost_tensor_t*> in, out(kMaxResults);
     for (const Tensor& t : inputs) in.push_back(t.get());
     uint32_t count = 0;
-    call(ost_jit_call, get(), in.data(), size32(in.size()), vars.data(), size32(vars.size()), out.data(), kMaxResults,
-         &count);
+    call(ost_jit_call, get(), in.data(), size32(in.size()), vars.data(), size32(vars.size()),
+         out.data(), kMaxResults, &count);
     std::vector<Tensor> results;
     for (uint32_t i = 0; i < count; ++i) results.emplace_back(out[i]);
     return results;
@@ -133,8 +137,8 @@ class Jit {
     }
     return status;
   }
-  static ost_status_t trampoline(void* user, ost_tensor_t* const* inputs, uint32_t count, ost_jit_outputs_t* outputs,
-                                 ost_error_t* error) {
+  static ost_status_t trampoline(void* user, ost_tensor_t* const* inputs, uint32_t count,
+                                 ost_jit_outputs_t* outputs, ost_error_t* error) {
     try {
       std::vector<Tensor> in;
       for (uint32_t i = 0; i < count; ++i) in.push_back(Tensor::share(inputs[i]));

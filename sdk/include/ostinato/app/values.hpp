@@ -103,7 +103,8 @@ struct Array {
   template <typename T>
   static Array of(std::vector<int64_t> dims, const std::vector<T>& values) {
     Array a(dtype_of<T>(), std::move(dims));
-    if (values.size() != a.count()) throw Error(OST_INVALID_ARGUMENT, "the number of values is not that of the shape");
+    if (values.size() != a.count())
+      throw Error(OST_INVALID_ARGUMENT, "the number of values is not that of the shape");
     for (size_t i = 0; i < values.size(); ++i) {
       const T value = values[i];
       std::memcpy(a.bytes.data() + i * sizeof(T), &value, sizeof(T));
@@ -117,7 +118,8 @@ struct Array {
   }
   template <typename T>
   std::vector<T> values() const {
-    if (dtype_of<T>() != dtype) throw Error(OST_INVALID_ARGUMENT, std::string("the array is ") + ost_dtype_text(dtype));
+    if (dtype_of<T>() != dtype)
+      throw Error(OST_INVALID_ARGUMENT, std::string("the array is ") + ost_dtype_text(dtype));
     std::vector<T> out(count());
     for (size_t i = 0; i < out.size(); ++i) {
       T value;
