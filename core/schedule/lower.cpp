@@ -456,17 +456,19 @@ class Lowerer {
 }  // namespace
 
 Result<std::vector<LoweredKernel>> lower(const LowerContext& context, const KernelPlan& kernel) {
+  const auto attempt = [&](auto part, bool guarded) -> Result<LoweredKernel> {
+    Lowerer l(context, kernel, guarded);
+    for (NodeId n : kernel.outputs) l.set_type(context.buffer_of(n), context.graph.node(n).dtype);
+    return part(l);
+  };
   const auto lowered = [&](auto part) -> Result<LoweredKernel> {
-    for (const bool guarded : {false, true}) {
-      Lowerer l(context, kernel, guarded);
-      for (NodeId n : kernel.outputs) l.set_type(context.buffer_of(n), context.graph.node(n).dtype);
-      OST_TRY_ASSIGN(auto out, part(l));
-      const auto proved = kir::prove_bounds(out.kir);
-      if (proved) return out;
-      if (guarded)
-        return std::unexpected(proved.error().in(fmt::format("lowering node {}", kernel.root)));
+    OST_TRY_ASSIGN(auto plain, attempt(part, false));
+    if (kir::prove_bounds(plain.kir)) return plain;
+    OST_TRY_ASSIGN(auto guarded, attempt(part, true));
+    if (const auto proved = kir::prove_bounds(guarded.kir); !proved) {
+      return std::unexpected(proved.error().in(fmt::format("lowering node {}", kernel.root)));
     }
-    return fail(OST_INTERNAL, "unreachable");
+    return guarded;
   };
   std::vector<LoweredKernel> out;
   OST_TRY_ASSIGN(out.emplace_back(), lowered([](Lowerer& l) { return l.main_kernel(); }));

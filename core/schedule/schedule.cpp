@@ -278,10 +278,28 @@ class Scheduler {
   std::map<std::string, int> names_;
 };
 
+// An output that names contents which an assign overwrites later: it needs a copy made before.
+NodeId overwritten_output(const Graph& g) {
+  std::set<NodeId> overwritten;
+  for (const ir::Node& node : g.nodes()) {
+    if (node.op == Op::assign) overwritten.insert(node.inputs[0]);
+  }
+  for (const auto& out : g.outputs()) {
+    if (overwritten.contains(out.node)) return out.node;
+  }
+  return UINT32_MAX;
+}
+
 }  // namespace
 
 Result<Program> schedule(const Graph& graph, const ScheduleOptions& options) {
   OST_TRY_ASSIGN(Graph g, simplify(graph));
+  for (NodeId n = overwritten_output(g); n != UINT32_MAX; n = overwritten_output(g)) {
+    OST_TRY_ASSIGN(g, with_snapshot(g, n));
+  }
+#ifndef NDEBUG
+  OST_TRY(ir::verify(g));
+#endif
   for (;;) {
     const FusePlan plan = fuse(g, {options.fuse, options.memory_budget});
     NodeId snapshot = UINT32_MAX;

@@ -150,6 +150,12 @@ TEST_F(Versions, OldAndNewContentsInOneKernel) {
   EXPECT_EQ(run({must(ir::binary(g, Op::add, s, now))}), (std::vector<float>{12, 14, 16, 18}));
 }
 
+TEST_F(Versions, AnOutputOfTheOldContentsIsNotOverwritten) {
+  const NodeId s = input({4}, ir::InputKind::state);
+  const NodeId now = must(ir::assign(g, s, plus(s, 10)));
+  EXPECT_EQ(run({s, now}), (std::vector<float>{1, 2, 3, 4}));
+}
+
 TEST_F(Versions, AnOverlappingShiftReadsWhatWasThere) {
   const NodeId s = input({4}, ir::InputKind::state);
   const ir::Slice tail{Sym(1), {}, 1};
