@@ -9,14 +9,10 @@ Jit::Jit(Session& session, JitFunction function, JitOptions options)
 
 Jit::~Jit() = default;
 
-std::shared_ptr<const Program> Jit::program() const {
-  if (!instance_) return nullptr;
-  return std::make_shared<const Program>(instance_->program());
-}
-
 void Jit::reset() {
   calls_ = 0;
   instance_.reset();
+  program_.reset();
   signature_.clear();
   signature_vars_.clear();
   states_.clear();
@@ -39,6 +35,7 @@ Result<std::vector<TensorPtr>> Jit::call(std::span<const TensorPtr> inputs,
   }
   if (auto done = capture(inputs, vars); !done) {
     instance_.reset();
+    program_.reset();
     kept_.clear();
     sets_.clear();
     return std::unexpected(std::move(done).error());
@@ -108,17 +105,23 @@ Result<> Jit::capture(std::span<const TensorPtr> inputs, std::span<const JitVar>
   for (const JitVar& v : vars) signature_vars_.push_back(v.var);
   session_.capture_ = std::make_unique<Session::CaptureState>();
   session_.capture_->first_id = session_.next_id_;
-  Result<> done = trace(inputs);
+  std::vector<TensorPtr> arguments;
+  Result<> done = trace(inputs, arguments);
+  for (const TensorPtr& t : arguments)
+    t->dead_because_ =
+        "stood for an argument of a captured function; it has no value outside of it";
   if (!done) {
-    for (const TensorPtr& t : session_.live_lazy(session_.capture_->first_id)) t->is_dead_ = true;
+    for (const TensorPtr& t : session_.live_lazy(session_.capture_->first_id)) {
+      t->dead_because_ =
+          "was made while a function was captured, and the capture failed; it has no value";
+    }
   }
   session_.capture_.reset();
   session_.start_graph();
   return done;
 }
 
-Result<> Jit::trace(std::span<const TensorPtr> inputs) {
-  std::vector<TensorPtr> arguments;
+Result<> Jit::trace(std::span<const TensorPtr> inputs, std::vector<TensorPtr>& arguments) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     // A stand-in, so that arguments are told apart by position even if a closure holds the same
     // tensor.
@@ -145,9 +148,16 @@ Result<> Jit::trace(std::span<const TensorPtr> inputs) {
 }
 
 Result<> Jit::compile(std::span<const ir::NodeId> returned, std::vector<TensorPtr> kept) {
-  ir::Graph graph = session_.graph_;
   std::vector<ir::NodeId> roots(returned.begin(), returned.end());
-  for (const TensorPtr& t : kept) roots.push_back(t->node_);
+  for (const TensorPtr& t : kept) {
+    // It keeps one storage of its own, also where the same value is returned.
+    OST_TRY_ASSIGN(ir::NodeId node, session_.own_value(t->node_));
+    while (std::find(roots.begin(), roots.end(), node) != roots.end()) {
+      OST_TRY_ASSIGN(node, session_.copy_of(node, t->device()));
+    }
+    roots.push_back(node);
+  }
+  ir::Graph graph = session_.graph_;
   for (size_t i = 0; i < roots.size(); ++i) graph.add_output(fmt::format("out{}", i), roots[i]);
   size_t effects = 0;
   for (const auto& [id, node] : session_.capture_->version)
@@ -169,9 +179,9 @@ Result<> Jit::compile(std::span<const ir::NodeId> returned, std::vector<TensorPt
   std::vector<runtime::DevicePtr> devices(
       session_.devices_.begin(),
       session_.devices_.begin() + std::min<size_t>(session_.devices_.size(), program.device_count));
-  OST_TRY_ASSIGN(instance_,
-                 runtime::Instance::create(std::make_shared<const Program>(std::move(program)),
-                                           std::move(devices), session_.compiler(), options));
+  program_ = std::make_shared<const Program>(std::move(program));
+  OST_TRY_ASSIGN(instance_, runtime::Instance::create(program_, std::move(devices),
+                                                      session_.compiler(), options));
   kept_ = std::move(kept);
   return {};
 }

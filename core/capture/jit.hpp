@@ -44,7 +44,7 @@ class Jit {
   uint64_t calls() const { return calls_; }
 
   // Null before capture.
-  std::shared_ptr<const Program> program() const;
+  const std::shared_ptr<const Program>& program() const { return program_; }
   const runtime::RunStats* last_run() const { return instance_ ? &instance_->last_run() : nullptr; }
 
  private:
@@ -62,7 +62,7 @@ class Jit {
   Result<> prepare_inputs(std::span<const TensorPtr> inputs);
   Result<std::vector<TensorPtr>> run_eagerly(std::span<const TensorPtr> inputs);
   Result<> capture(std::span<const TensorPtr> inputs, std::span<const JitVar> vars);
-  Result<> trace(std::span<const TensorPtr> inputs);
+  Result<> trace(std::span<const TensorPtr> inputs, std::vector<TensorPtr>& arguments);
   Result<> compile(std::span<const ir::NodeId> returned, std::vector<TensorPtr> kept);
   Result<std::vector<TensorPtr>> replay(std::span<const TensorPtr> inputs,
                                         std::span<const JitVar> vars);
@@ -77,6 +77,7 @@ class Jit {
   uint64_t calls_ = 0;
   std::vector<SignatureInput> signature_;
   std::vector<Var> signature_vars_;
+  std::shared_ptr<const Program> program_;
   std::unique_ptr<runtime::Instance> instance_;
   std::vector<TensorPtr> states_;  // closed-over tensors, by program state
   std::vector<bool> state_written_;

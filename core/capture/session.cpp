@@ -12,11 +12,7 @@ constexpr size_t kCompactAbove = 4096;  // nodes
 }  // namespace
 
 Result<> Tensor::check_fresh() const {
-  if (is_dead_)
-    return fail(
-        OST_JIT_ERROR,
-        "tensor {} was made while a function was captured, and the capture failed; it has no value",
-        id_);
+  if (dead_because_) return fail(OST_JIT_ERROR, "tensor {} {}", id_, dead_because_);
   if (!generation_ || generation_->current == born_) return {};
   return fail(OST_JIT_ERROR,
               "tensor {} is an output of a captured program whose storage a later call has "
@@ -162,7 +158,7 @@ std::vector<TensorPtr> Session::live_lazy(uint64_t from_id) {
   std::vector<TensorPtr> out;
   std::erase_if(tensors_, [&](const auto& entry) {
     TensorPtr t = entry.second.lock();
-    const bool gone = !t || t->is_realized() || t->is_dead_;
+    const bool gone = !t || t->is_realized() || t->dead_because_ != nullptr;
     if (!gone && entry.first >= from_id) out.push_back(std::move(t));
     return gone;
   });
@@ -203,7 +199,9 @@ Result<std::shared_ptr<runtime::Instance>> Session::instance_for(ir::Graph graph
 Result<> Session::run_eagerly(std::span<const TensorPtr> lazy,
                               std::span<const ir::NodeId> effects) {
   std::vector<ir::NodeId> roots;
-  for (const TensorPtr& t : lazy) roots.push_back(t->node_);
+  for (const TensorPtr& t : lazy) {
+    OST_TRY_ASSIGN(roots.emplace_back(), own_value(t->node_));
+  }
   roots.insert(roots.end(), effects.begin(), effects.end());
   std::vector<uint32_t> inputs;
   std::vector<ir::NodeId> map;
@@ -240,6 +238,23 @@ Result<> Session::run_eagerly(std::span<const TensorPtr> lazy,
   }
   compact();
   return {};
+}
+
+// A tensor is a value: one that equals another tensor's contents gets a copy, so that an assign to
+// that one leaves it alone.
+Result<ir::NodeId> Session::own_value(ir::NodeId node) {
+  if (graph_.node(node).op != ir::Op::input) return node;
+  return copy_of(node, graph_.input(node).device);
+}
+
+Result<ir::NodeId> Session::copy_of(ir::NodeId node, uint32_t device) {
+  ir::Node copy;
+  copy.op = ir::Op::copy;
+  copy.dtype = graph_.node(node).dtype;
+  copy.shape = graph_.node(node).shape;
+  copy.inputs = {node};
+  copy.bits = device;
+  return graph_.add(std::move(copy));
 }
 
 void Session::start_graph() {

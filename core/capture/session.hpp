@@ -89,6 +89,8 @@ class Session {
   std::vector<TensorPtr> live_lazy(uint64_t from_id = 0);
   Result<> run_eagerly(std::span<const TensorPtr> lazy, std::span<const ir::NodeId> effects);
   Result<std::shared_ptr<runtime::Instance>> instance_for(ir::Graph graph);
+  Result<ir::NodeId> own_value(ir::NodeId node);
+  Result<ir::NodeId> copy_of(ir::NodeId node, uint32_t device);
   void start_graph();  // forgets the lazy graph; no lazy tensor may be alive
   void compact();
   Result<> assign_eagerly(const TensorPtr& target, ir::NodeId node);

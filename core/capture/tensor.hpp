@@ -30,7 +30,7 @@ class Tensor {
   const runtime::BufferRef& storage() const { return storage_; }
 
   // OST_JIT_ERROR if a later call of a captured program has overwritten the storage, or the tensor
-  // belongs to a capture that failed.
+  // only stood for a value while a function was captured.
   Result<> check_fresh() const;
 
  private:
@@ -43,7 +43,8 @@ class Tensor {
   ir::NodeId node_ = 0;  // in the session's graph; meaningful while not realized
   runtime::BufferRef storage_;
   bool is_traced_ = false;  // stands for an argument of the function that is being captured
-  bool is_dead_ = false;
+  const char* dead_because_ =
+      nullptr;  // it was made while a function was captured and has no value
   std::shared_ptr<const Generation> generation_;
   uint64_t born_ = 0;  // generation_->current when the storage was written
 };

@@ -299,6 +299,46 @@ TEST_P(JitTest, ATensorThatOutlivesTheCaptureKeepsItsStorage) {
   }
 }
 
+TEST_P(JitTest, AReturnedTensorThatIsAlsoKeptHasItsOwnStorage) {
+  TensorPtr kept;
+  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
+    kept = plus(in[0], 10);
+    return std::vector{kept};
+  });
+  TensorPtr x = tensor({1});
+  for (int i = 1; i <= 5; ++i) {
+    const TensorPtr y = must(jit.call(std::span(&x, 1)))[0];
+    EXPECT_EQ(values(y), (Floats{1 + 10 * static_cast<float>(i)}));
+    EXPECT_EQ(values(kept), values(y));
+    x = y;  // the next call writes the other set of outputs
+  }
+}
+
+TEST_P(JitTest, AnArgumentThatLeavesTheFunctionHasNoValue) {
+  TensorPtr leaked;
+  Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
+    leaked = in[0];
+    return std::vector{plus(in[0], 1)};
+  });
+  const TensorPtr x = tensor({1});
+  for (int i = 0; i < 2; ++i) must(jit.call(std::span(&x, 1)));
+  EXPECT_NE(read_error(leaked).find("stood for an argument"), std::string::npos);
+  EXPECT_EQ(values(must(jit.call(std::span(&x, 1)))[0]), (Floats{2}));
+}
+
+TEST_P(JitTest, AnAssignLeavesEqualTensorsAlone) {
+  const TensorPtr w = tensor({1, 2});
+  const TensorPtr same = must(session.apply(
+      std::span(&w, 1), [](ir::Graph& g, auto n) { return ir::reshape(g, n[0], {Sym(2)}); }));
+  const TensorPtr lazy = must(session.apply(
+      std::span(&w, 1), [](ir::Graph& g, auto n) { return ir::reshape(g, n[0], {Sym(2)}); }));
+  EXPECT_EQ(values(same), (Floats{1, 2}));
+  must(session.assign(w, tensor({5, 6})));
+  EXPECT_EQ(values(w), (Floats{5, 6}));
+  EXPECT_EQ(values(same), (Floats{1, 2}));
+  EXPECT_EQ(values(lazy), (Floats{1, 2}));
+}
+
 TEST_P(JitTest, DuplicateInputsAreAllowedWhereBothAreRead) {
   Jit jit(session, [&](auto in) -> Result<std::vector<TensorPtr>> {
     return std::vector{add(in[0], in[1])};
