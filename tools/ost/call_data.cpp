@@ -103,6 +103,17 @@ void complete_vars(const Options& options, const ostinato::Program& program,
   }
 }
 
+// Before anything is said about inputs that are made up: a misspelt name would look like one more.
+void refuse_unknown_inputs(const std::vector<ostinato::Type>& types, const CallData& data) {
+  std::vector<std::string> names;
+  for (const ostinato::Type& t : types) names.push_back(t.name);
+  for (const ostinato::Binding& b : data.inputs) {
+    if (std::ranges::find(names, b.name) == names.end())
+      throw Failure(kBadInput, fmt::format("the program has no input '{}'; it has: {}{}", b.name,
+                                           fmt::join(names, ", "), did_you_mean(b.name, names)));
+  }
+}
+
 }  // namespace
 
 ost_array_t InputFiles::read(const std::string& text) {
@@ -127,6 +138,7 @@ CallData call_data(const Options& options, const ostinato::Program& program, Inp
     data.vars.push_back({v.name, parse_integer(v.value, "--var " + v.name)});
   for (const NamedText& in : options.inputs) data.inputs.push_back({in.name, files.read(in.value)});
   const auto types = program.inputs();
+  refuse_unknown_inputs(types, data);
   std::vector<std::uint32_t> missing;
   for (std::uint32_t i = 0; i < types.size(); ++i) {
     if (std::ranges::find(data.inputs, types[i].name, &ostinato::Binding::name) ==

@@ -27,8 +27,8 @@ extern "C" {
 typedef struct ost_kir_header_t {
   uint32_t magic;         /* OST_KIR_MAGIC */
   uint16_t version_major; /* a reader refuses another major version */
-  uint16_t
-      version_minor; /* a reader refuses a newer minor version: opcodes it has no meaning for */
+  /* a reader refuses a newer minor version: opcodes it has no meaning for */
+  uint16_t version_minor;
   uint32_t level;    /* 1 */
   uint32_t numerics; /* OST_KIR_STRICT or OST_KIR_FAST */
   uint32_t inst_count;
@@ -52,16 +52,16 @@ typedef struct ost_kir_inst_t {
 enum {
   /* --- declarations --- */
   OST_KIR_OP_CONST = 1, /* T () {bits, zero-extended} */
-  OST_KIR_OP_PARAM = 2, /* element type (count:i64) [access OST_KIR_READ|WRITE] {slot}; a buffer of
-                           count elements */
-  OST_KIR_OP_VAR =
-      3, /* i64 (min:const i64, max:const i64) {slot}; an argument in [min, max], 0 <= min */
-  OST_KIR_OP_AXIS = 4, /* i64 (extent:i64) [role] {id, unique}; ranges over [0, extent); extent
-                          depends on no axis */
+  /* element type (count:i64) [access OST_KIR_READ|WRITE] {slot}; a buffer of count elements */
+  OST_KIR_OP_PARAM = 2,
+  /* i64 (min:const i64, max:const i64) {slot}; an argument in [min, max], 0 <= min */
+  OST_KIR_OP_VAR = 3,
+  /* i64 (extent:i64) [role] {id, unique}; ranges over [0, extent); extent depends on no axis */
+  OST_KIR_OP_AXIS = 4,
 
   /* --- memory --- */
-  OST_KIR_OP_LOAD = 8,  /* T (param, index:i64, mask:bool optional); 0 where the mask is false,
-                           without an access */
+  /* T (param, index:i64, mask:bool optional); 0 where the mask is false, without an access */
+  OST_KIR_OP_LOAD = 8,
   OST_KIR_OP_STORE = 9, /* T (param, index:i64, value:T, mask:bool optional); no result */
 
   /* --- one operand, same type --- */
@@ -86,8 +86,8 @@ enum {
   OST_KIR_OP_OR = 40,
   OST_KIR_OP_XOR = 41,
   OST_KIR_OP_SHL = 42, /* int; amount is the unsigned value of b; >= width gives 0 */
-  OST_KIR_OP_SHR =
-      43, /* int; arithmetic for signed, logical for unsigned; >= width gives 0 (signed too) */
+  /* int; arithmetic for signed, logical for unsigned; >= width gives 0 (signed too) */
+  OST_KIR_OP_SHR = 43,
 
   /* --- comparisons: result bool, both operands of one type; false with a NaN, except NE --- */
   OST_KIR_OP_EQ = 48,
@@ -96,21 +96,23 @@ enum {
   OST_KIR_OP_LE = 51,
 
   /* --- the rest of the scalar operations --- */
-  OST_KIR_OP_WHERE = 56, /* T (cond:bool, a:T, b:T) [OST_KIR_WHERE_RARE: a hint that cond is almost
-                            always false] */
-  OST_KIR_OP_FMA = 57,   /* float (a, b, c): a*b+c with one rounding */
-  OST_KIR_OP_LDEXP = 58, /* float T (x:T, n:i32): x * 2^n with one rounding */
-  OST_KIR_OP_CAST = 59,  /* T (x) [rounding]: see OST_KIR_CAST_* */
+  /* T (cond:bool, a:T, b:T) [OST_KIR_WHERE_RARE: a hint that cond is almost always false] */
+  OST_KIR_OP_WHERE = 56,
+  OST_KIR_OP_FMA = 57,     /* float (a, b, c): a*b+c with one rounding */
+  OST_KIR_OP_LDEXP = 58,   /* float T (x:T, n:i32): x * 2^n with one rounding */
+  OST_KIR_OP_CAST = 59,    /* T (x) [rounding]: see OST_KIR_CAST_* */
   OST_KIR_OP_BITCAST = 60, /* T (x) same width, not bool */
 
   /* --- over an axis of role reduce: the value may depend on it, the result does not --- */
-  OST_KIR_OP_REDUCE = 72, /* T (value:T, axis) [combine | order << 8]; identity for an empty axis */
-  OST_KIR_OP_CONTRACT = 73,  /* T (a:T, b:T, axis) [OST_KIR_COMBINE_SUM | order << 8]; acc = fma(a,
-                                b, acc); ints wrap */
-  OST_KIR_OP_ARGREDUCE = 74, /* i64 (value, axis) [OST_KIR_COMBINE_MAX or MIN]; first index of the
-                                extreme, the first NaN wins; 0 for an empty axis */
-  OST_KIR_OP_ATTN =
-      75 /* f32 (score:f32, mask:bool, v:f32, axis) [ORDER_ATTN << 8]; online softmax over keys */
+  /* T (value:T, axis) [combine | order << 8]; identity for an empty axis */
+  OST_KIR_OP_REDUCE = 72,
+  /* T (a:T, b:T, axis) [OST_KIR_COMBINE_SUM | order << 8]; acc = fma(a, b, acc); ints wrap */
+  OST_KIR_OP_CONTRACT = 73,
+  OST_KIR_OP_ARGREDUCE =
+      74, /* i64 (value, axis) [OST_KIR_COMBINE_MAX or MIN]; first index of the extreme, the first
+                                NaN wins; 0 for an empty axis */
+  /* f32 (score:f32, mask:bool, v:f32, axis) [ORDER_ATTN << 8]; online softmax over keys */
+  OST_KIR_OP_ATTN = 75
 };
 
 enum { OST_KIR_READ = 1, OST_KIR_WRITE = 2 };
@@ -123,8 +125,9 @@ enum { OST_KIR_WHERE_RARE = 1 };
 
 /* How a cast rounds; the verifier demands the one that fits the pair of types.
  *   WRAP  int -> int modulo 2^width; anything -> same type; bool -> int or float (0 or 1, exact); x
- * -> bool is x != 0 RNE   float -> float and int -> float, to nearest even (f32 -> bf16: NaN
- * becomes 0x7fc0) SAT   float -> int: toward zero, saturated, NaN gives 0 */
+ *   -> bool is x != 0
+ *   RNE   float -> float and int -> float, to nearest even (f32 -> bf16: NaN becomes 0x7fc0)
+ *   SAT   float -> int: toward zero, saturated, NaN gives 0 */
 enum { OST_KIR_CAST_WRAP = 0, OST_KIR_CAST_RNE = 1, OST_KIR_CAST_SAT = 2 };
 
 enum {

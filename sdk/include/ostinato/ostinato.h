@@ -2,25 +2,28 @@
  *
  * Conventions (each declaration below says only what differs):
  *   1  C11 and C++; includes only types.h. Every function is exported by libostinato.so and starts
- * with ost_. 2  A function that can fail returns ost_status_t and takes `ost_error_t* error` last.
- * NULL is allowed there; else set error->size before the call. Results go to out_* parameters,
- * which are untouched on failure, except that a handle is set to NULL. 3  Handles are opaque.
- * create/load makes one; destroy ends it and accepts NULL; an object with retain/release is shared
- * and ends with its last release (which accepts NULL). An object keeps alive what it was made from,
- * so handles may be ended in any order. 4  A struct with a `size` field: set it to sizeof(the
- * struct) and zero the rest, which is the default of every option. A tail that this library does
- * not know must be zero (OST_INCOMPATIBLE otherwise). Structs only grow at the end. 5  Text is
- * NUL-terminated UTF-8; NULL means "not given". Pointers passed in are borrowed for the call.
- * Pointers handed out live as long as the object that they came from, unless a declaration says
- * otherwise. 6  Nobody frees what the other side allocated: data of variable size goes to an
- * ost_sink_t. 7  Threads: different objects may be used by different threads at once. Programs,
- * contexts and archives are immutable or locked inside: any thread, any time. Graphs, instances and
- * buffers belong to one thread at a time. Sessions lock themselves, with all their tensors and
- * jits. 8  NULL where a handle is needed, and an index out of range, are OST_INVALID_ARGUMENT,
- * never a crash. 9  Nothing prints, exits, or throws through this interface; callbacks must not
- * throw either. 10  Devices are named "driver:index" ("cpu:0"); "cpu" is "cpu:0"; "auto" lets the
- * library choose and records what it chose. A named device is that device or an error with the
- * reason. */
+ *      with ost_.
+ *   2  A function that can fail returns ost_status_t and takes `ost_error_t* error` last. NULL is
+ *      allowed there; else set error->size before the call. Results go to out_* parameters, which
+ *      are untouched on failure, except that a handle is set to NULL.
+ *   3  Handles are opaque. create/load makes one; destroy ends it and accepts NULL; an object with
+ *      retain/release is shared and ends with its last release (which accepts NULL). An object
+ *      keeps alive what it was made from, so handles may be ended in any order.
+ *   4  A struct with a `size` field: set it to sizeof(the struct) and zero the rest, which is the
+ *      default of every option. A tail that this library does not know must be zero
+ *      (OST_INCOMPATIBLE otherwise). Structs only grow at the end.
+ *   5  Text is NUL-terminated UTF-8; NULL means "not given". Pointers passed in are borrowed for
+ *      the call. Pointers handed out live as long as the object that they came from, unless a
+ *      declaration says otherwise.
+ *   6  Nobody frees what the other side allocated: data of variable size goes to an ost_sink_t.
+ *   7  Threads: different objects may be used by different threads at once. Programs, contexts and
+ *      archives are immutable or locked inside: any thread, any time. Graphs, instances and buffers
+ *      belong to one thread at a time. Sessions lock themselves, with all their tensors and jits.
+ *   8  NULL where a handle is needed, and an index out of range, are OST_INVALID_ARGUMENT, never a
+ *      crash.
+ *   9  Nothing prints, exits, or throws through this interface; callbacks must not throw either.
+ *  10  Devices are named "driver:index" ("cpu:0"); "cpu" is "cpu:0"; "auto" lets the library choose
+ *      and records what it chose. A named device is that device or an error with the reason. */
 #ifndef OSTINATO_OSTINATO_H_
 #define OSTINATO_OSTINATO_H_
 
@@ -30,19 +33,19 @@
 extern "C" {
 #endif
 
-/* --- library
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- library --- */
 
 /* major << 16 | minor << 8 | patch. Within one major version functions and structs only grow. */
 #define OST_VERSION 0x00000100u
 
-OST_EXPORT uint32_t ost_version(void);         /* OST_VERSION of the library that was loaded */
+/* OST_VERSION of the library that was loaded */
+OST_EXPORT uint32_t ost_version(void);
 OST_EXPORT const char* ost_version_text(void); /* "0.1.0" */
-OST_EXPORT const char* ost_status_text(
-    ost_status_t status); /* "invalid_argument"; "unknown" for others */
-OST_EXPORT const char* ost_dtype_text(ost_dtype_t dtype); /* "f32"; NULL for a value that is none */
-OST_EXPORT uint32_t ost_dtype_bytes(ost_dtype_t dtype);   /* 0 for a value that is none */
+/* "invalid_argument"; "unknown" for others */
+OST_EXPORT const char* ost_status_text(ost_status_t status);
+/* "f32"; NULL for a value that is none */
+OST_EXPORT const char* ost_dtype_text(ost_dtype_t dtype);
+OST_EXPORT uint32_t ost_dtype_bytes(ost_dtype_t dtype); /* 0 for a value that is none */
 OST_EXPORT ost_status_t ost_dtype_parse(const char* text, ost_dtype_t* out_dtype,
                                         ost_error_t* error);
 OST_EXPORT void ost_sha256(const void* data, uint64_t size, char out_hex[65]);
@@ -67,8 +70,7 @@ typedef struct ost_env_desc_t {
 OST_EXPORT uint32_t ost_env_count(void);
 OST_EXPORT ost_status_t ost_env_at(uint32_t index, ost_env_desc_t* out_desc, ost_error_t* error);
 
-/* --- context: plugins, devices, compile cache
- * --------------------------------------------------------------------- */
+/* --- context: plugins, devices, compile cache --- */
 
 typedef struct ost_context_t ost_context_t;
 
@@ -84,18 +86,18 @@ enum {
 
 typedef struct ost_context_options_t {
   uint32_t size;
-  uint32_t flags;                     /* OST_CONTEXT_* */
-  const char* const* plugin_files;    /* discovery files or libraries, loaded first */
-  const char* const* plugin_folders;  /* searched instead of those beside the library */
-  const ost_option_t* driver_options; /* over OSTINATO_OPTIONS; a driver that this process has
-                                         already keeps its own */
+  uint32_t flags;                    /* OST_CONTEXT_* */
+  const char* const* plugin_files;   /* discovery files or libraries, loaded first */
+  const char* const* plugin_folders; /* searched instead of those beside the library */
+  /* over OSTINATO_OPTIONS; a driver that this process has already keeps its own */
+  const ost_option_t* driver_options;
   uint32_t plugin_file_count;
   uint32_t plugin_folder_count;
   uint32_t driver_option_count;
   uint32_t reserved;
   const char* plugin_filter; /* "glob,!glob" over driver names, instead of OSTINATO_PLUGINS */
-  const char*
-      cache_folder; /* of the compile cache; NULL: OSTINATO_CACHE_DIR or the default; "off": none */
+  /* of the compile cache; NULL: OSTINATO_CACHE_DIR or the default; "off": none */
+  const char* cache_folder;
 } ost_context_options_t;
 
 /* `options` may be NULL. A plugin that does not load is no error here: see the plugin records. */
@@ -123,10 +125,10 @@ OST_EXPORT ost_status_t ost_context_device_at(const ost_context_t* context, uint
  * the numerics define. */
 typedef struct ost_device_state_t {
   uint32_t size;
-  uint32_t exact;     /* 0 or 1 */
-  const char* id;     /* what "auto" chose; lives as long as the context */
-  const char* reason; /* the first item of the self-test that failed; "" if exact; lives as long as
-                         the context */
+  uint32_t exact; /* 0 or 1 */
+  const char* id; /* what "auto" chose; lives as long as the context */
+  /* the first item of the self-test that failed; "" if exact; lives as long as the context */
+  const char* reason;
   uint64_t allocations; /* of device memory since it was opened */
   uint64_t allocated_bytes;
   uint64_t live_bytes;
@@ -143,8 +145,9 @@ typedef struct ost_plugin_desc_t {
   const char* library;
   const char* driver; /* "" as long as unknown */
   const char* status; /* "loaded", "skipped", "failed" */
-  const char* stage;  /* how far it came: "discover", "manifest", "filter", "open", "entry",
-                         "negotiate", "table", ... */
+  /* how far it came: "discover", "manifest", "filter", "open", "entry", "negotiate", "table", ...
+   * */
+  const char* stage;
   const char* reason; /* the cause in full; of a loaded plugin its version */
 } ost_plugin_desc_t;
 OST_EXPORT uint32_t ost_context_plugin_count(const ost_context_t* context);
@@ -180,8 +183,8 @@ typedef struct ost_cache_entry_t {
   int64_t used_ns; /* last use, since the epoch */
 } ost_cache_entry_t;
 typedef void (*ost_cache_entry_fn)(void* user, const ost_cache_entry_t* entry);
-OST_EXPORT const char* ost_context_cache_folder(
-    const ost_context_t* context); /* "" if there is no cache */
+/* "" if there is no cache */
+OST_EXPORT const char* ost_context_cache_folder(const ost_context_t* context);
 OST_EXPORT ost_status_t ost_context_cache_list(ost_context_t* context, ost_cache_entry_fn each,
                                                void* user, ost_error_t* error);
 /* Removes the entries used least recently until max_bytes are left (0: all). `each` gets what was
@@ -190,9 +193,7 @@ OST_EXPORT ost_status_t ost_context_cache_prune(ost_context_t* context, uint64_t
                                                 ost_cache_entry_fn each, void* user,
                                                 ost_error_t* error);
 
-/* --- values
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 /* A dimension: `expr` ("n", "64*n + 3") if it is not NULL, else `value`. Handed out, `value` is the
  * largest that it can be. */
@@ -239,9 +240,7 @@ OST_EXPORT ost_status_t ost_buffer_write(ost_buffer_t* buffer, uint64_t offset, 
 OST_EXPORT ost_status_t ost_buffer_read(const ost_buffer_t* buffer, uint64_t offset, void* data,
                                         uint64_t bytes, ost_error_t* error);
 
-/* --- graphs
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- graphs --- */
 
 typedef struct ost_graph_t ost_graph_t;
 typedef uint32_t ost_node_t;
@@ -250,7 +249,7 @@ OST_EXPORT ost_status_t ost_graph_create(ost_graph_t** out_graph, ost_error_t* e
 OST_EXPORT void ost_graph_destroy(ost_graph_t* graph);
 
 /* Declares a variable that dimensions may name. Declaring it again with the same bounds is allowed.
- */
+ * */
 OST_EXPORT ost_status_t ost_graph_var(ost_graph_t* graph, const ost_var_t* var, ost_error_t* error);
 
 /* Names of inputs, constants and states are unique within a graph. `device` is the logical device,
@@ -260,7 +259,7 @@ OST_EXPORT ost_status_t ost_graph_input(ost_graph_t* graph, const char* name, os
                                         ost_node_t* out_node, ost_error_t* error);
 /* Data is copied. `file` (may be NULL) and `tensor`: a .safetensors file relative to where the
  * program will be saved that holds the same bytes under this name: the program then refers to it.
- */
+ * */
 OST_EXPORT ost_status_t ost_graph_constant(ost_graph_t* graph, const char* name,
                                            const ost_array_t* data, const char* file,
                                            const char* tensor, ost_node_t* out_node,
@@ -272,7 +271,7 @@ OST_EXPORT ost_status_t ost_graph_state(ost_graph_t* graph, const char* name, os
                                         ost_node_t* out_node, ost_error_t* error);
 
 /* An attribute of an operation. INT also carries booleans (0, 1) and element types (OST_DTYPE_*).
- */
+ * */
 enum { OST_ATTR_INT = 1, OST_ATTR_FLOAT = 2, OST_ATTR_INTS = 3, OST_ATTR_DIMS = 4 };
 typedef struct ost_attr_t {
   const char* name;
@@ -285,19 +284,27 @@ typedef struct ost_attr_t {
 } ost_attr_t;
 
 /* Applies one operation, with NumPy's broadcasting, promotion and negative axes. Attributes in []
- * may be left out. neg abs sign sqrt floor ceil trunc round bit_not exp exp2 expm1 log log2 log1p
- * sin cos tanh sigmoid silu erf gelu rsqrt relu                             x cast bitcast x; dtype
+ * may be left out.
+ *   neg abs sign sqrt floor ceil trunc round bit_not exp exp2 expm1 log log2 log1p sin cos tanh
+ *   sigmoid silu erf gelu
+ *   rsqrt relu                             x
+ *   cast bitcast                           x; dtype
  *   add sub mul div floor_div floor_mod trunc_div trunc_mod pow minimum maximum bit_and bit_or
- * bit_xor shl shr eq ne lt le gt ge                      a, b         (div of integers is a float,
- * as in NumPy) where                                  cond, a, b fma a, b, c      (one rounding)
+ *   bit_xor shl shr
+ *   eq ne lt le gt ge                      a, b         (div of integers is a float, as in NumPy)
+ *   where                                  cond, a, b
+ *   fma                                    a, b, c      (one rounding)
  *   full                                   dtype, shape, value (FLOAT, or INT for an integer type)
  *   arange                                 count (DIMS of one)
  *   reshape broadcast_to                   x; shape     (reshape: one dimension may be -1)
  *   permute                                x; axes
  *   transpose                              x            (the last two axes)
  *   slice                                  x; [starts (DIMS)], [stops (DIMS)], [steps]   (first
- * axes; the rest is whole; a missing start or stop is a dim with expr "") pad x; before (DIMS),
- * after (DIMS), [value] flip                                   x; axes concat parts ...; [axis = 0]
+ *   axes; the rest is whole;
+ *                                          a missing start or stop is a dim with expr "")
+ *   pad                                    x; before (DIMS), after (DIMS), [value]
+ *   flip                                   x; axes
+ *   concat                                 parts ...; [axis = 0]
  *   squeeze unsqueeze                      x; axis
  *   sum prod mean max min any all          x; [axes: all], [keepdims = 0]
  *   argmax argmin                          x; [axis: all], [keepdims = 0]
@@ -357,9 +364,7 @@ OST_EXPORT ost_status_t ost_graph_output(ost_graph_t* graph, const char* name, o
 OST_EXPORT ost_status_t ost_graph_text(const ost_graph_t* graph, const ost_sink_t* sink,
                                        ost_error_t* error);
 
-/* --- programs
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- programs --- */
 
 typedef struct ost_program_t ost_program_t;
 
@@ -367,13 +372,13 @@ enum { OST_NUMERICS_STRICT = 0, OST_NUMERICS_FAST = 1 };
 
 typedef struct ost_compile_options_t {
   uint32_t size;
-  uint32_t numerics;     /* OST_NUMERICS_* */
-  uint32_t no_fuse;      /* 1: one kernel an operation */
-  uint32_t no_simplify;  /* 1: the graph as it was given */
-  int64_t memory_budget; /* elements: a larger intermediate is stored instead of kept within a
-                            kernel; 0: no limit */
-  uint64_t
-      arena_limit; /* bytes: a plan that needs more is an error that says how much; 0: no limit */
+  uint32_t numerics;    /* OST_NUMERICS_* */
+  uint32_t no_fuse;     /* 1: one kernel an operation */
+  uint32_t no_simplify; /* 1: the graph as it was given */
+  /* elements: a larger intermediate is stored instead of kept within a kernel; 0: no limit */
+  int64_t memory_budget;
+  /* bytes: a plan that needs more is an error that says how much; 0: no limit */
+  uint64_t arena_limit;
 } ost_compile_options_t;
 
 /* Graph to program; `options` may be NULL. Needs outputs; compiles nothing for a device. The graph
@@ -384,10 +389,10 @@ OST_EXPORT ost_status_t ost_graph_compile(const ost_graph_t* graph,
 
 typedef struct ost_load_options_t {
   uint32_t size;
-  uint32_t trust; /* 1: run native code that is in the manifest; only for manifests whose author you
-                     trust */
-  uint32_t
-      accept_edited; /* 1: do not compare the program with its id (it is verified all the same) */
+  /* 1: run native code that is in the manifest; only for manifests whose author you trust */
+  uint32_t trust;
+  /* 1: do not compare the program with its id (it is verified all the same) */
+  uint32_t accept_edited;
   uint32_t reserved;
   uint64_t max_data_bytes; /* constants and states together; 0: 64 GiB */
 } ost_load_options_t;
@@ -447,8 +452,8 @@ OST_EXPORT ost_status_t ost_program_input_shape(const ost_program_t* program, ui
                                                 const ost_var_value_t* vars, uint32_t var_count,
                                                 int64_t out_shape[OST_MAX_RANK],
                                                 ost_error_t* error);
-OST_EXPORT const char* ost_program_kernel_name(const ost_program_t* program,
-                                               uint32_t index); /* NULL beyond the last */
+/* NULL beyond the last */
+OST_EXPORT const char* ost_program_kernel_name(const ost_program_t* program, uint32_t index);
 
 /* Reports for people and tools. JSON is one object. DOT and HTML: inspect only. */
 enum {
@@ -478,8 +483,7 @@ OST_EXPORT ost_status_t ost_program_link(const ost_program_t* program, ost_conte
                                          const char* const* targets, uint32_t target_count,
                                          ost_program_t** out_program, ost_error_t* error);
 
-/* --- instances: a program on devices
- * ------------------------------------------------------------------------------ */
+/* --- instances: a program on devices --- */
 
 typedef struct ost_instance_t ost_instance_t;
 
@@ -491,7 +495,7 @@ typedef struct ost_instance_options_t {
 } ost_instance_options_t;
 /* devices[i] is logical device i; one name serves for all if device_count is 1. Kernels come from
  * the manifest (if it was loaded with trust), the cache, or the device's compiler, in this order.
- */
+ * */
 OST_EXPORT ost_status_t ost_instance_create(ost_context_t* context, const ost_program_t* program,
                                             const char* const* devices, uint32_t device_count,
                                             const ost_instance_options_t* options,
@@ -557,7 +561,7 @@ OST_EXPORT ost_status_t ost_instance_stats(const ost_instance_t* instance,
                                            ost_run_stats_t* out_stats, ost_error_t* error);
 
 /* Times of each launch of the runs from now on. OST_UNIMPLEMENTED if no device of the program can.
- */
+ * */
 OST_EXPORT ost_status_t ost_instance_profile(ost_instance_t* instance, uint32_t on,
                                              ost_error_t* error);
 typedef struct ost_kernel_time_t {
@@ -584,8 +588,8 @@ typedef struct ost_difference_t {
   uint32_t different; /* elements of that buffer that differ (saturates) */
   uint64_t index;     /* of the first one, row-major */
   uint64_t bits[2];
-  uint64_t ulp; /* floats: representable numbers between the two (UINT64_MAX if one is a NaN); else
-                   |a - b| */
+  /* floats: representable numbers between the two (UINT64_MAX if one is a NaN); else |a - b| */
+  uint64_t ulp;
 } ost_difference_t;
 OST_EXPORT ost_status_t ost_verify(ost_context_t* context, const ost_program_t* program,
                                    const char* const* devices_a, uint32_t device_count_a,
@@ -594,8 +598,7 @@ OST_EXPORT ost_status_t ost_verify(ost_context_t* context, const ost_program_t* 
                                    const ost_var_value_t* vars, uint32_t var_count,
                                    ost_difference_t* out_difference, ost_error_t* error);
 
-/* --- sessions: lazy tensors and capture
- * --------------------------------------------------------------------------- */
+/* --- sessions: lazy tensors and capture --- */
 
 typedef struct ost_session_t ost_session_t;
 typedef struct ost_tensor_t ost_tensor_t;
@@ -611,7 +614,7 @@ OST_EXPORT ost_status_t ost_session_bind(ost_session_t* session, const ost_var_t
                                          int64_t value, ost_error_t* error);
 
 /* Copies `data` to a device. `dims` (may be NULL: data->shape) say which dimensions are variables.
- */
+ * */
 OST_EXPORT ost_status_t ost_tensor_from_array(ost_session_t* session, const char* device,
                                               const ost_array_t* data, const ost_dim_t* dims,
                                               ost_tensor_t** out_tensor, ost_error_t* error);
@@ -631,7 +634,7 @@ OST_EXPORT ost_status_t ost_tensor_op(ost_session_t* session, const char* op,
 OST_EXPORT ost_status_t ost_tensor_to(ost_tensor_t* tensor, const char* device,
                                       ost_tensor_t** out_tensor, ost_error_t* error);
 /* In place: writes `value` into the region of `target` that starts at `starts` (NULL: the whole).
- */
+ * */
 OST_EXPORT ost_status_t ost_tensor_assign(ost_tensor_t* target, ost_tensor_t* value,
                                           const ost_dim_t* starts, uint32_t start_count,
                                           ost_error_t* error);
@@ -661,9 +664,11 @@ typedef ost_status_t (*ost_jit_fn)(void* user, ost_tensor_t* const* inputs, uint
                                    ost_jit_outputs_t* outputs, ost_error_t* error);
 
 enum {
-  OST_JIT_REUSE = 0, /* outputs belong to the program: a tensor of an earlier call is stale after
-                        the next, and reading it fails */
-  OST_JIT_FRESH = 1  /* new storage for each call */
+  OST_JIT_REUSE =
+      /* outputs belong to the program: a tensor of an earlier call is stale after the next, and
+       * reading it fails */
+  0,
+  OST_JIT_FRESH = 1 /* new storage for each call */
 };
 typedef struct ost_jit_options_t {
   uint32_t size;
@@ -694,9 +699,7 @@ OST_EXPORT ost_status_t ost_jit_program(ost_jit_t* jit, ost_program_t** out_prog
 OST_EXPORT ost_status_t ost_jit_stats(ost_jit_t* jit, ost_run_stats_t* out_stats,
                                       ost_error_t* error);
 
-/* --- array files
- * --------------------------------------------------------------------------------------------------
- */
+/* --- array files --- */
 
 /* Named arrays of a .npy (one, named ""), .npz or .safetensors file, by the ending of the path.
  * Sorted by name. */

@@ -7,36 +7,46 @@
  *
  * Rules (each message of the loader names the number of the broken one):
  *   1  Only <stddef.h> and <stdint.h>; fixed-width types; no bool, bit-field, long or enum type in
- * a struct. 2  Every struct that crosses starts with `uint32_t size`. The smallest accepted size is
- * that of version 1.0 for ever; a tail that the reader does not know must be zero. Tables only grow
- * at the end; entries of a driver table that the host does not know are not called. All elements of
- * an array have the size of its first element, which is the stride. The small values without a size
- * (str, bytes, sink, ref, point) never change. 3  The host copies the plugin's table; an entry that
- * is NULL becomes a thunk that returns OST_UNIMPLEMENTED. A NULL entry that is marked REQUIRED
- * refuses the load. 4  The plugin calls the host only through ost_host_table_t. 5  Nobody frees
- * what the other allocated: variable output goes to sinks, errors to a caller-owned ost_error_t
- * (may be NULL). No thread-local state, exception, exit, abort or signal handler crosses. 6
- * Free-threaded on different handles. One handle is used by one thread at a time, except that
- * device_info, compile, image_check, buffer_alloc, buffer_free and all timeline entries are
- * internally synchronised. 7  Queues are in-order. Timelines (monotonic u64, reached or failed)
- * order across queues and carry failure: the first failure stays, and waiting for a value that was
- * reached before it succeeds. A lost device returns OST_DEVICE_LOST from every call until it is
- * destroyed; destroy always works. A submit that returns an error has failed its signals with it,
- * so that nobody waits for ever. 8  Memory is {buffer, offset, size}. Only heaps with HOST_VISIBLE
- * can be mapped; map returns a pointer that is valid until unmap. 9  compile and image_check need
- * no device: one machine can make images for every target that a plugin knows. compile is
- * deterministic and re-entrant. 10  Optional entries and features are found through NULL entries,
- * flags and get_extension by name ("vendor.thing"). 11  Pointers passed in are borrowed for the
- * call. A child handle keeps what it needs of its parents alive; children are destroyed before
- * parents. destroy accepts NULL. 12  negotiate is pure: no files, threads, devices or environment;
- * it may be called several times. Rules of loading (docs/plugin-abi.md): 13  A discovery file
- * NAME.ostplugin.json says format, library, ABI range and architecture; it is read before any code
- *      of the plugin runs.
+ *      a struct.
+ *   2  Every struct that crosses starts with `uint32_t size`. The smallest accepted size is that of
+ *      version 1.0 for ever; a tail that the reader does not know must be zero. Tables only grow at
+ *      the end; entries of a driver table that the host does not know are not called. All elements
+ *      of an array have the size of its first element, which is the stride. The small values
+ *      without a size (str, bytes, sink, ref, point) never change.
+ *   3  The host copies the plugin's table; an entry that is NULL becomes a thunk that returns
+ *      OST_UNIMPLEMENTED. A NULL entry that is marked REQUIRED refuses the load.
+ *   4  The plugin calls the host only through ost_host_table_t.
+ *   5  Nobody frees what the other allocated: variable output goes to sinks, errors to a
+ *      caller-owned ost_error_t (may be NULL). No thread-local state, exception, exit, abort or
+ *      signal handler crosses.
+ *   6  Free-threaded on different handles. One handle is used by one thread at a time, except that
+ *      device_info, compile, image_check, buffer_alloc, buffer_free and all timeline entries are
+ *      internally synchronised.
+ *   7  Queues are in-order. Timelines (monotonic u64, reached or failed) order across queues and
+ *      carry failure: the first failure stays, and waiting for a value that was reached before it
+ *      succeeds. A lost device returns OST_DEVICE_LOST from every call until it is destroyed;
+ *      destroy always works. A submit that returns an error has failed its signals with it, so that
+ *      nobody waits for ever.
+ *   8  Memory is {buffer, offset, size}. Only heaps with HOST_VISIBLE can be mapped; map returns a
+ *      pointer that is valid until unmap.
+ *   9  compile and image_check need no device: one machine can make images for every target that a
+ *      plugin knows. compile is deterministic and re-entrant.
+ *  10  Optional entries and features are found through NULL entries, flags and get_extension by
+ *      name ("vendor.thing").
+ *  11  Pointers passed in are borrowed for the call. A child handle keeps what it needs of its
+ *      parents alive; children are destroyed before parents. destroy accepts NULL.
+ *  12  negotiate is pure: no files, threads, devices or environment; it may be called several
+ *      times.
+ * Rules of loading (docs/plugin-abi.md):
+ *  13  A discovery file NAME.ostplugin.json says format, library, ABI range and architecture; it is
+ *      read before any code of the plugin runs.
  *  14  The library is opened with RTLD_NOW | RTLD_LOCAL, exports ost_plugin_negotiate, and is never
- * unloaded. 15  The plugin picks the highest ABI version in the host's range that it has, or says
- * in `reason` why it has none. 16  A driver's name is [a-z][a-z0-9_]* and unique in a process: the
- * first one found wins. The discovery file and the library agree on it. 17  A plugin that is built
- * with a sanitizer needs a host that is built with the same one. */
+ *      unloaded.
+ *  15  The plugin picks the highest ABI version in the host's range that it has, or says in
+ *      `reason` why it has none.
+ *  16  A driver's name is [a-z][a-z0-9_]* and unique in a process: the first one found wins. The
+ *      discovery file and the library agree on it.
+ *  17  A plugin that is built with a sanitizer needs a host that is built with the same one. */
 #ifndef OSTINATO_PLUGIN_H_
 #define OSTINATO_PLUGIN_H_
 
@@ -58,8 +68,7 @@ typedef struct ost_dbuffer_t ost_dbuffer_t; /* device memory as a plugin sees it
 typedef struct ost_executable_t ost_executable_t;
 typedef struct ost_cmdlist_t ost_cmdlist_t;
 
-/* --- host table: what a plugin may call
- * ---------------------------------------------------------------------------- */
+/* --- host table: what a plugin may call --- */
 
 typedef struct ost_host_table_t {
   uint32_t size;
@@ -75,9 +84,7 @@ typedef struct ost_host_table_t {
   const char* (*option)(void* context, const char* name);
 } ost_host_table_t;
 
-/* --- devices
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- devices --- */
 
 enum {
   OST_DEVICE_KIND_CPU = 1,
@@ -108,12 +115,13 @@ enum {
 
 typedef struct ost_device_info_t {
   uint32_t size;
-  uint32_t kind;   /* out: OST_DEVICE_KIND_* */
-  uint32_t flags;  /* out: OST_DEVICE_* */
-  uint32_t dtypes; /* out: bit (1 << OST_DTYPE_x) for each element type that kernels may use */
-  char name[OST_NAME_SIZE];       /* out: for people */
-  char target[OST_TARGET_SIZE];   /* out: target key, all that code depends on:
-                                     "x86_64:avx512f,avx512bw,..." */
+  uint32_t kind;  /* out: OST_DEVICE_KIND_* */
+  uint32_t flags; /* out: OST_DEVICE_* */
+  /* out: bit (1 << OST_DTYPE_x) for each element type that kernels may use */
+  uint32_t dtypes;
+  char name[OST_NAME_SIZE]; /* out: for people */
+  /* out: target key, all that code depends on: "x86_64:avx512f,avx512bw,..." */
+  char target[OST_TARGET_SIZE];
   char reason[OST_NAME_SIZE * 2]; /* out: why it is UNUSABLE or COMPILE_ONLY, "" otherwise */
   uint32_t form_count;            /* out */
   uint32_t forms[OST_MAX_FORMS];  /* out: accepted kernel forms, best first */
@@ -122,15 +130,13 @@ typedef struct ost_device_info_t {
   uint32_t local_bytes;           /* out: local memory of a work-group, 0 if none */
   uint64_t memory_bytes;          /* out: of heap 0, 0 if unknown */
   uint64_t max_alloc;             /* out: largest single buffer */
-  uint32_t
-      min_align; /* out: alignment of every allocation and of refs that kernels get, power of two */
+  /* out: alignment of every allocation and of refs that kernels get, power of two */
+  uint32_t min_align;
   uint32_t threads; /* out: parallel units, for information */
   uint32_t reserved[4];
 } ost_device_info_t;
 
-/* --- memory
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 enum {
   OST_HEAP_DEVICE_LOCAL = 1u << 0,
@@ -156,17 +162,15 @@ typedef struct ost_ref_t {
   uint32_t reserved;
 } ost_ref_t;
 
-/* --- commands
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- commands --- */
 
 enum { OST_CMD_COPY = 1, OST_CMD_FILL = 2, OST_CMD_DISPATCH = 3, OST_CMD_CMDLIST = 4 };
 
 typedef struct ost_command_t {
   uint32_t size;
-  uint32_t kind;  /* OST_CMD_* */
-  uint32_t level; /* commands run in order; those of one list with equal level are independent of
-                     each other */
+  uint32_t kind; /* OST_CMD_* */
+  /* commands run in order; those of one list with equal level are independent of each other */
+  uint32_t level;
   uint32_t fill_pattern_size; /* FILL: 1, 2, 4 or 8 */
   /* DISPATCH: parameters by slot. COPY: refs[0] = destination, refs[1] = source, same size, not
    * overlapping. FILL: refs[0], a multiple of the pattern. CMDLIST: the binding table. */
@@ -198,9 +202,7 @@ typedef struct ost_point_t {
   uint64_t value;
 } ost_point_t;
 
-/* --- compilation
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- compilation --- */
 
 typedef struct ost_compile_t {
   uint32_t size;
@@ -249,27 +251,31 @@ typedef struct ost_driver_table_t {
   /* REQ. */
   ost_status_t (*device_create)(ost_driver_t* driver, uint32_t index, ost_device_t** out_device,
                                 ost_error_t* error);
-  void (*device_destroy)(ost_device_t* device); /* REQ. Waits for the device's work. */
-  ost_status_t (*device_status)(ost_device_t* device,
-                                ost_error_t* error); /* REQ. OST_OK or OST_DEVICE_LOST. */
+  /* REQ. Waits for the device's work. */
+  void (*device_destroy)(ost_device_t* device);
+  /* REQ. OST_OK or OST_DEVICE_LOST. */
+  ost_status_t (*device_status)(ost_device_t* device, ost_error_t* error);
 
   /* Memory. */
-  uint32_t (*heap_count)(ost_device_t* device); /* REQ */
+  /* REQ */
+  uint32_t (*heap_count)(ost_device_t* device);
+  /* REQ */
   ost_status_t (*heap_info)(ost_device_t* device, uint32_t heap, ost_heap_info_t* out,
-                            ost_error_t*); /* REQ */
+                            ost_error_t*);
   /* REQ. `bytes` may be 0. Contents are undefined. */
   ost_status_t (*buffer_alloc)(ost_device_t* device, uint32_t heap, uint64_t bytes, uint32_t align,
                                ost_dbuffer_t** out_buffer, ost_error_t* error);
-  void (*buffer_free)(ost_device_t* device,
-                      ost_dbuffer_t* buffer); /* REQ. No queue uses it any more. */
+  /* REQ. No queue uses it any more. */
+  void (*buffer_free)(ost_device_t* device, ost_dbuffer_t* buffer);
   /* REQ where a heap is HOST_VISIBLE. */
   ost_status_t (*buffer_map)(ost_dbuffer_t* buffer, uint64_t offset, uint64_t size,
                              void** out_pointer, ost_error_t*);
   ost_status_t (*buffer_unmap)(ost_dbuffer_t* buffer, ost_error_t*);
-  ost_status_t (*buffer_flush)(ost_dbuffer_t* buffer, uint64_t offset, uint64_t size,
-                               ost_error_t*); /* OPT */
+  /* OPT */
+  ost_status_t (*buffer_flush)(ost_dbuffer_t* buffer, uint64_t offset, uint64_t size, ost_error_t*);
+  /* OPT */
   ost_status_t (*buffer_invalidate)(ost_dbuffer_t* buffer, uint64_t offset, uint64_t size,
-                                    ost_error_t*); /* OPT */
+                                    ost_error_t*);
   /* OPT. Makes host memory usable by the device without a copy; it stays the caller's and outlives
    * the buffer. A driver may refuse memory that is less aligned than it needs
    * (OST_INVALID_ARGUMENT): the host then copies. */
@@ -283,12 +289,15 @@ typedef struct ost_driver_table_t {
                               uint64_t size, ost_error_t*);
 
   /* Queues and timelines. */
-  ost_status_t (*queue_create)(ost_device_t* device, ost_queue_t** out_queue,
-                               ost_error_t* error); /* REQ */
-  void (*queue_destroy)(ost_queue_t* queue);        /* REQ */
+  /* REQ */
+  ost_status_t (*queue_create)(ost_device_t* device, ost_queue_t** out_queue, ost_error_t* error);
+  /* REQ */
+  void (*queue_destroy)(ost_queue_t* queue);
+  /* REQ */
   ost_status_t (*timeline_create)(ost_device_t* device, uint64_t initial, ost_timeline_t** out,
-                                  ost_error_t*); /* REQ */
-  void (*timeline_destroy)(ost_timeline_t*);     /* REQ */
+                                  ost_error_t*);
+  /* REQ */
+  void (*timeline_destroy)(ost_timeline_t*);
   /* REQ. OST_OK, or the status that it failed with; the value reached in both cases. */
   ost_status_t (*timeline_query)(ost_timeline_t*, uint64_t* out_value, ost_error_t*);
   /* REQ. From the host; the value must be above the current one. */
@@ -317,9 +326,11 @@ typedef struct ost_driver_table_t {
    * copying. */
   ost_status_t (*executable_load)(ost_device_t*, ost_bytes_t image, ost_str_t path,
                                   ost_executable_t** out, ost_error_t*);
-  void (*executable_unload)(ost_executable_t*); /* REQ */
+  /* REQ */
+  void (*executable_unload)(ost_executable_t*);
+  /* REQ */
   ost_status_t (*executable_entry)(ost_executable_t*, ost_str_t name, uint32_t* out_entry,
-                                   ost_error_t*); /* REQ */
+                                   ost_error_t*);
 
   /* Command lists. OPT, all or none: without them the host submits the commands one by one. */
   ost_status_t (*cmdlist_create)(ost_device_t*, const ost_command_t* commands,
@@ -328,22 +339,20 @@ typedef struct ost_driver_table_t {
   void (*cmdlist_destroy)(ost_cmdlist_t*);
 
   /* Profiling. OPT, all or none. Times of DISPATCH commands are recorded per queue while enabled.
-   */
+   * */
   ost_status_t (*profile_enable)(ost_queue_t*, uint32_t on, ost_error_t*);
   ost_status_t (*profile_drain)(ost_queue_t*, ost_profile_record_t* out, uint32_t capacity,
                                 uint32_t* out_count, ost_error_t*);
 
   /* OPT. How device `a` of this driver can use memory of the device with target/name given by `b`.
-   */
+   * */
   ost_status_t (*link_query)(ost_device_t* a, const ost_device_info_t* b, ost_link_t* out_link,
                              ost_error_t*);
   /* OPT. A table of further functions, by name and version; NULL if there is none. */
   const void* (*get_extension)(ost_driver_t*, ost_str_t name, uint32_t version);
 } ost_driver_table_t;
 
-/* --- negotiation
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- negotiation --- */
 
 typedef struct ost_negotiate_in_t {
   uint32_t size;

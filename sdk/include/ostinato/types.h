@@ -37,8 +37,8 @@ enum {
   OST_DATA_LOSS = 11,   /* a file or image whose content is damaged */
   OST_BUSY = 12,
   OST_INTERNAL = 13,
-  OST_JIT_ERROR =
-      14, /* the capture contract was broken (signature, duplicate, empty capture, ...) */
+  /* the capture contract was broken (signature, duplicate, empty capture, ...) */
+  OST_JIT_ERROR = 14,
   OST_IO_ERROR = 15
 };
 

@@ -19,7 +19,6 @@ using Id = uint32_t;  // position of a record
 inline constexpr Id kNone = OST_KIR_NO_INDEX;
 
 // --- element types
-// ---------------------------------------------------------------------------------------------------
 constexpr bool is_dtype(uint32_t t) { return t >= OST_DTYPE_BOOL && t <= OST_DTYPE_F64; }
 constexpr bool is_half(uint32_t t) { return t == OST_DTYPE_F16 || t == OST_DTYPE_BF16; }
 constexpr bool is_float(uint32_t t) { return t == OST_DTYPE_F32 || t == OST_DTYPE_F64; }
@@ -37,7 +36,6 @@ constexpr std::string_view dtype_name(uint32_t t) {
 }
 
 // --- operations
-// ------------------------------------------------------------------------------------------------------
 struct OpInfo {
   uint16_t op;
   std::string_view name;
@@ -99,7 +97,6 @@ constexpr bool is_reduction(uint16_t op) {
 }
 
 // --- a kernel
-// --------------------------------------------------------------------------------------------------------
 struct Kernel {
   ost_kir_header_t header{};
   std::vector<ost_kir_inst_t> insts;

@@ -60,7 +60,6 @@ class Profile {
 };
 
 // --- command lists
-// --------------------------------------------------------------------------------------------------
 
 // A ref of a recorded command: memory, or (slot > 0) a part of what will be bound to slot - 1.
 struct RecordedRef {
@@ -107,7 +106,6 @@ class SyncCommandList {
 };
 
 // --- device and driver
-// ----------------------------------------------------------------------------------------------
 
 class SyncDevice {
  public:

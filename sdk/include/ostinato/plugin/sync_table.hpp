@@ -72,7 +72,6 @@ inline void drain(Queue& queue, ost_profile_record_t* out, uint32_t capacity, ui
 }
 
 // --- entries
-// --------------------------------------------------------------------------------------------------------
 
 template <class MyDriver>
 void driver_entries(ost_driver_table_t& t) {
