@@ -4,6 +4,7 @@
   core/<layer>      lower layers of core and itself, <ostinato/...>; no compiler or vendor header, no plugin's name
   sdk/include       <ostinato/...>; a .h file beyond that only <stddef.h> and <stdint.h>
   sdk/*, plugins/*  <ostinato/...>, files of the same folder, sdk/llvm; the vendor's and the system's headers
+  sdk/conformance   the SDK, core and its own folder: it is a host, whose loader and interpreter are the oracle
   tools, bench, python, examples (but for plugins there)   of ours only <ostinato/ostinato.h> and .hpp
 
 usage: include_direction.py [ROOT]
@@ -66,6 +67,16 @@ def outsider_rule(root: Path, name: str, quoted: bool, included: str, applicatio
     return None
 
 
+def kit_rule(root: Path, name: str, quoted: bool, included: str) -> str | None:
+    if included.startswith("core/"):
+        return None if (root / included).is_file() else "is no file of core"
+    if VENDOR.match(included):
+        return "the conformance kit may not use a compiler's or a vendor's header"
+    if quoted and not is_own_file(root, name, included, "sdk/conformance"):
+        return "a quoted include of the conformance kit is a file of its folder or a path into core"
+    return None
+
+
 def broken_rules(root: Path) -> Iterator[str]:
     for name in repo_files(root):
         top = name.split("/")[0]
@@ -83,6 +94,8 @@ def broken_rules(root: Path) -> Iterator[str]:
                 reason = core_rule(root, name, quoted, included)
             elif name.startswith("sdk/include/"):
                 reason = sdk_header_rule(root, name, quoted, included)
+            elif name.startswith("sdk/conformance/"):
+                reason = kit_rule(root, name, quoted, included)
             elif top in {"sdk", "plugins"} or (top == "examples" and "plugin" in name.split("/")[1]):
                 reason = outsider_rule(root, name, quoted, included, application=False)
             elif top in {"tools", "bench", "python", "examples"}:
