@@ -13,6 +13,7 @@ run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE_DIR}" -B "${WORK_DIR}/build" "-DCMA
     "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_C_COMPILER=${CC}")
 run("${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
 run("${WORK_DIR}/build/uses_library")
+run("${prefix}/bin/ost-conform" ref --level 1)
 if(TOOL)
   run("${prefix}/bin/ost" version)
   run("${prefix}/bin/ost" plugins)
