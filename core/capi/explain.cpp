@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "core/manifest/describe.hpp"
 
 namespace ost::capi {
@@ -45,13 +47,44 @@ std::string summary(const Program& p) {
   return text;
 }
 
+json::object counts(const Program& p) {
+  std::array<uint64_t, kGroupKinds> kinds{};
+  uint64_t ops = 0;
+  Sym saved = 0;
+  for (const Group& g : p.groups) {
+    ++kinds[static_cast<size_t>(g.kind)];
+    ops += g.ops.size();
+    saved = saved + g.bytes_saved;
+  }
+  const auto of = [&](GroupKind k) { return kinds[static_cast<size_t>(k)]; };
+  uint64_t arenas = 0;
+  for (const Arena& a : p.arenas) arenas += a.bytes;
+  return {{"gemm", of(GroupKind::gemm)},
+          {"gemm_epilogue", of(GroupKind::gemm_epilogue)},
+          {"conv", of(GroupKind::conv)},
+          {"conv_epilogue", of(GroupKind::conv_epilogue)},
+          {"attention", of(GroupKind::attention)},
+          {"row_groups", of(GroupKind::row)},
+          {"pointwise_groups", of(GroupKind::pointwise)},
+          {"movement_groups", of(GroupKind::movement)},
+          {"scatter_groups", of(GroupKind::scatter)},
+          {"groups", p.groups.size()},
+          {"kernels", p.kernels.size()},
+          {"copies", copies_of(p).size()},
+          {"ops", ops},
+          {"bytes_saved", saved.upper()},
+          {"arena_bytes", arenas},
+          {"text", summary(p)}};
+}
+
 json::object explain_json(const Program& p) {
   json::array groups;
   for (const Group& g : p.groups) {
     json::array ops;
     for (const std::string& op : g.ops) ops.emplace_back(op);
     groups.push_back(
-        {{"ops", std::move(ops)},
+        {{"kind", name_of(g.kind)},
+         {"ops", std::move(ops)},
          {"kernel", g.kernel == kNoIndex ? json::value() : json::value(p.kernels[g.kernel].name)},
          {"why", g.why},
          {"ended", g.ended},
@@ -68,15 +101,15 @@ json::object explain_json(const Program& p) {
   return {{"schema_version", 1},
           {"groups", std::move(groups)},
           {"copies", std::move(copies)},
-          {"summary", summary(p)}};
+          {"summary", counts(p)}};
 }
 
 std::string explain_text(const Program& p) {
   std::string out = summary(p) + "\n";
   for (const Group& g : p.groups) {
-    out += fmt::format("\n{}: {}\n  why    {}\n  ended  {}\n",
+    out += fmt::format("\n{}: {}\n  kind   {}\n  why    {}\n  ended  {}\n",
                        g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name,
-                       fmt::join(g.ops, " "), g.why, g.ended);
+                       fmt::join(g.ops, " "), name_of(g.kind), g.why, g.ended);
     if (g.bytes_saved != Sym(0))
       out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(),
                          g.bytes_saved.upper());

@@ -9,6 +9,8 @@
 namespace ost::capi {
 
 std::string summary(const Program& program);  // one line
+// Groups by kind ({"gemm_epilogue": 1, "pointwise_groups": 0, ...}), totals, and the line.
+manifest::json::object counts(const Program& program);
 std::string explain_text(const Program& program);
 manifest::json::object explain_json(const Program& program);
 

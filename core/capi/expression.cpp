@@ -7,11 +7,23 @@ using namespace ost::capi;
 
 namespace {
 
-// The expression's graph has one input for each of ours, in the same order.
-Result<std::vector<ir::NodeId>> append(ir::Graph& to, const ir::Graph& from) {
+// The expression's graph has one input for each of ours, in the same order, and then those that it
+// declares itself.
+Result<std::vector<ir::NodeId>> append(ost_graph_t& graph, const ir::Graph& from) {
+  ir::Graph& to = graph.graph;
   std::vector<ir::NodeId> inputs(to.inputs().size());
   for (ir::NodeId n = 0; n < to.nodes().size(); ++n) {
     if (to.node(n).op == ir::Op::input) inputs[to.node(n).bits] = n;
+  }
+  for (size_t i = inputs.size(); i < from.inputs().size(); ++i) {
+    const ir::Input& input = from.inputs()[i];
+    OST_TRY_ASSIGN(inputs.emplace_back(), to.add_input(input));
+    graph.names.emplace(input.name, inputs.back());
+  }
+  OST_TRY_ASSIGN(const auto vars, from.vars());
+  for (const Var& var : vars) {
+    const ost_var_t v{var.name.c_str(), var.min, var.max};
+    OST_TRY(declare(graph.vars, &v));
   }
   std::vector<ir::NodeId> map;
   for (const ir::Node& node : from.nodes()) {
@@ -83,7 +95,7 @@ ost_status_t ost_graph_expression(ost_graph_t* graph, const char* text, ost_node
           return fail(OST_INVALID_ARGUMENT, "the graph has an output '{}' already", output.name);
       }
     }
-    OST_TRY_ASSIGN(const auto map, append(graph->graph, built));
+    OST_TRY_ASSIGN(const auto map, append(*graph, built));
     if (out_node != nullptr) {
       *out_node = map[outputs[0].node];
     } else {
@@ -97,6 +109,14 @@ ost_status_t ost_expression_names(const char* text, const ost_sink_t* sink, ost_
   return guard(error, [&]() -> Result<> {
     OST_TRY(require(text, "text"));
     OST_TRY_ASSIGN(const auto names, dsl::free_names(text));
+    return write_each(sink, names);
+  });
+}
+
+ost_status_t ost_expression_inputs(const char* text, const ost_sink_t* sink, ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(text, "text"));
+    OST_TRY_ASSIGN(const auto names, dsl::declared_inputs(text));
     return write_each(sink, names);
   });
 }

@@ -45,7 +45,7 @@ struct Origin {
 // A program and what its descriptions point to. Immutable.
 struct ProgramState {
   manifest::Document document;
-  std::string id, summary;
+  std::string id, summary, counts;
   std::vector<TypeText> inputs, outputs, states;
 
   static Result<std::shared_ptr<const ProgramState>> make(manifest::Document document);

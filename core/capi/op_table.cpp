@@ -1,6 +1,7 @@
 #include "core/capi/op_table.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/capi/attrs.hpp"
 #include "core/dsl/suggest.hpp"
@@ -145,6 +146,48 @@ Node1 scatter(const Call& c) {
   return ir::scatter(c.g, c.in[0], c.in[1], c.in[2], axis, c.name == "scatter_add");
 }
 
+// {"stride", {2, 2}}: one number for both axes, or two.
+Result<std::array<int64_t, 2>> pair(const Call& c, std::string_view name,
+                                    std::array<int64_t, 2> otherwise) {
+  if (!c.attrs.has(name)) return otherwise;
+  OST_TRY_ASSIGN(const auto values, c.attrs.ints(name));
+  if (values.empty() || values.size() > 2)
+    return fail(OST_INVALID_ARGUMENT, "{}: {} has {} numbers, wanted one or two", c.name, name,
+                values.size());
+  return std::array{values[0], values.back()};
+}
+
+// padding: one number for all sides, two for rows and columns, or four: top, left, bottom, right.
+Result<ir::Sliding> sliding(const Call& c, std::array<int64_t, 2> stride) {
+  ir::Sliding s;
+  OST_TRY_ASSIGN(s.stride, pair(c, "stride", stride));
+  OST_TRY_ASSIGN(s.dilation, pair(c, "dilation", {1, 1}));
+  if (!c.attrs.has("padding")) return s;
+  OST_TRY_ASSIGN(const auto p, c.attrs.ints("padding"));
+  if (p.size() == 4) {
+    s.before = {p[0], p[1]};
+    s.after = {p[2], p[3]};
+    return s;
+  }
+  OST_TRY_ASSIGN(s.before, pair(c, "padding", {0, 0}));
+  s.after = s.before;
+  return s;
+}
+
+Node1 conv2d(const Call& c) {
+  OST_TRY_ASSIGN(const auto how, sliding(c, {1, 1}));
+  OST_TRY_ASSIGN(const int64_t groups, c.attrs.integer("groups", 1));
+  return ir::conv2d(c.g, c.in[0], c.in[1], c.optional_input(2), how, groups);
+}
+
+Node1 pool2d(const Call& c) {
+  OST_TRY_ASSIGN(const auto size, pair(c, "size", {0, 0}));
+  OST_TRY_ASSIGN(const auto how, sliding(c, size));
+  if (c.name == "max_pool2d") return ir::max_pool2d(c.g, c.in[0], size, how);
+  OST_TRY_ASSIGN(const int64_t count, c.attrs.integer("count_padding", 1));
+  return ir::avg_pool2d(c.g, c.in[0], size, how, count != 0);
+}
+
 // Builders that take one axis.
 template <auto kBuilder, int64_t kDefault>
 Node1 along_axis(const Call& c) {
@@ -239,6 +282,7 @@ constexpr Entry kTable[] = {
     {"argmin", 1, 1, "axis keepdims", argreduce},
     {"assign", 2, 2, "starts", assign},
     {"attention", 3, 4, "scale causal", attention},
+    {"avg_pool2d", 1, 1, "size stride padding count_padding", pool2d},
     {"bit_and", 2, 2, "", binary},
     {"bit_not", 1, 1, "", unary},
     {"bit_or", 2, 2, "", binary},
@@ -248,6 +292,7 @@ constexpr Entry kTable[] = {
     {"cast", 1, 1, "dtype", cast},
     {"ceil", 1, 1, "", unary},
     {"concat", 1, kAnyNumber, "axis", concat},
+    {"conv2d", 2, 3, "stride padding dilation groups", conv2d},
     {"copy", 1, 1, "device", copy},
     {"cos", 1, 1, "", unary},
     {"div", 2, 2, "", of_two<ir::true_divide>},
@@ -278,6 +323,7 @@ constexpr Entry kTable[] = {
     {"lt", 2, 2, "", binary},
     {"matmul", 2, 2, "acc", matmul},
     {"max", 1, 1, "axes keepdims", reduce},
+    {"max_pool2d", 1, 1, "size stride padding dilation", pool2d},
     {"maximum", 2, 2, "", binary},
     {"mean", 1, 1, "axes keepdims", reduce},
     {"min", 1, 1, "axes keepdims", reduce},

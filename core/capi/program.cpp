@@ -1,7 +1,6 @@
 // Programs: from a graph or a file, to a file, and what is in them.
 #include "core/capi/explain.hpp"
 #include "core/capi/handles.hpp"
-#include "core/passes/simplify.hpp"
 #include "core/schedule/schedule.hpp"
 
 using namespace ost;
@@ -20,6 +19,7 @@ Result<std::shared_ptr<const ProgramState>> ProgramState::make(manifest::Documen
   describe(document.program.outputs, state->outputs);
   describe(document.program.states, state->states);
   state->summary = capi::summary(document.program);
+  state->counts = boost::json::serialize(capi::counts(document.program));
   state->document = std::move(document);
   return state;
 }
@@ -36,6 +36,7 @@ Result<ScheduleOptions> to_schedule_options(const ost_compile_options_t& in) {
     return fail(OST_INVALID_ARGUMENT, "memory_budget is {}, wanted at least 0", in.memory_budget);
   out.numerics = in.numerics == OST_NUMERICS_FAST ? kir::Numerics::fast : kir::Numerics::strict;
   out.fuse = in.no_fuse == 0;
+  out.simplify = in.no_simplify == 0;
   if (in.memory_budget > 0) out.memory_budget = in.memory_budget;
   if (in.arena_limit > 0) out.arena_limit = in.arena_limit;
   return out;
@@ -76,6 +77,7 @@ ost_program_desc_t describe(const ProgramState& state) {
   desc.numerics = p.numerics == kir::Numerics::fast ? OST_NUMERICS_FAST : OST_NUMERICS_STRICT;
   desc.id = state.id.c_str();
   desc.summary = state.summary.c_str();
+  desc.counts = state.counts.c_str();
   desc.devices = p.device_count;
   desc.vars = count(p.vars);
   desc.inputs = count(p.inputs);
@@ -107,12 +109,8 @@ ost_status_t ost_graph_compile(const ost_graph_t* graph, const ost_compile_optio
     if (graph->graph.outputs().empty())
       return fail(OST_INVALID_ARGUMENT, "the graph has no outputs; add some with ost_graph_output");
     OST_TRY(ir::verify(graph->graph));
-    ir::Graph simplified = graph->graph;
-    if (in.no_simplify == 0) {
-      OST_TRY_ASSIGN(simplified, simplify(graph->graph));
-    }
     manifest::Document document;
-    OST_TRY_ASSIGN(document.program, schedule(simplified, how));
+    OST_TRY_ASSIGN(document.program, schedule(graph->graph, how));
     for (ConstantDesc& c : document.program.constants) {
       const auto it = graph->origins.find(c.data.get());
       if (it == graph->origins.end()) continue;

@@ -56,9 +56,28 @@ struct Expr {
 };
 
 struct Statement {
-  std::string_view target;  // empty: an expression
+  enum class Kind : uint8_t {
+    value,     // [targets =] value
+    input,     // targets: type
+    function,  // def targets[0](parameters): body
+    result,    // return value; the last statement of a body and nothing else
+  };
+  struct Name {
+    std::string_view text;
+    size_t position = 0;
+  };
+  struct Parameter {
+    Name name;
+    ExprPtr otherwise;  // null: must be given
+  };
+  Kind kind = Kind::value;
   size_t position = 0;
+  std::vector<Name> targets;  // none: an expression
   ExprPtr value;
+  std::string_view type;
+  size_t type_position = 0;
+  std::vector<Parameter> parameters;
+  std::vector<Statement> body;  // ends with a `result`
 };
 
 }  // namespace ost::dsl

@@ -39,35 +39,35 @@ Result<> Emitter::bind(std::span<const Binding> inputs, std::span<const Var> var
 Result<> Emitter::run(std::span<const Statement> statements) {
   for (size_t i = 0; i < statements.size(); ++i) {
     const Statement& statement = statements[i];
-    if (statement.target.empty() && i + 1 < statements.size())
+    const bool last = i + 1 == statements.size();
+    if (last &&
+        (statement.kind == Statement::Kind::input || statement.kind == Statement::Kind::function))
+      return source.fail(statement.position, "the last line has no value; wanted the result");
+    if (statement.kind == Statement::Kind::input) {
+      OST_TRY(declare(statement));
+      continue;
+    }
+    if (statement.kind == Statement::Kind::function) {
+      OST_TRY(define(statement));
+      continue;
+    }
+    if (statement.targets.empty() && !last)
       return source.fail(statement.position,
                          "the value of this line is not used; wanted 'name = ...', or an "
                          "expression on the last line only");
     OST_TRY_ASSIGN(Value value, eval(*statement.value));
-    if (i + 1 == statements.size()) return output(statement.target, value);
-    if (find_function(statement.target))
-      return source.fail(statement.position, "'{}' is a function; choose another name",
-                         statement.target);
-    names_.insert_or_assign(std::string(statement.target), std::move(value));
+    if (last) return output(statement, value);
+    OST_TRY(assign(statement, std::move(value)));
   }
   return {};
 }
 
-Result<> Emitter::output(std::string_view name, const Value& value) {
-  const std::string base{name.empty() ? "out" : name};
-  const Tuple* parts = value.as<Tuple>();
-  if (!parts) {
-    OST_TRY_ASSIGN(const ir::NodeId id, node(value));
-    graph.add_output(base, id);
-    return {};
+const Value* Emitter::find(std::string_view name) const {
+  if (!calls_.empty()) {
+    if (const auto it = calls_.back().find(name); it != calls_.back().end()) return &it->second;
   }
-  if (parts->empty())
-    return source.fail(value.position, "the result is an empty tuple; wanted one tensor or more");
-  for (size_t i = 0; i < parts->size(); ++i) {
-    OST_TRY_ASSIGN(const ir::NodeId id, node((*parts)[i]));
-    graph.add_output(fmt::format("{}{}", base, i), id);
-  }
-  return {};
+  const auto it = names_.find(name);
+  return it == names_.end() ? nullptr : &it->second;
 }
 
 Result<Value> Emitter::done(size_t position, ir::Node1 node, bool weak) {
@@ -105,8 +105,8 @@ Result<Value> Emitter::eval(const Expr& expr) {
 }
 
 Result<Value> Emitter::name(const Expr& expr) {
-  if (const auto it = names_.find(expr.text); it != names_.end()) {
-    Value value = it->second;
+  if (const Value* found = find(expr.text)) {
+    Value value = *found;
     value.position = expr.position;
     return value;
   }
@@ -119,6 +119,8 @@ Result<Value> Emitter::name(const Expr& expr) {
                        find_function(expr.text)->signature);
   std::vector<std::string_view> candidates;
   for (const auto& entry : names_) candidates.push_back(entry.first);
+  if (!calls_.empty())
+    for (const auto& entry : calls_.back()) candidates.push_back(entry.first);
   const std::string near = suggestion(expr.text, candidates);
   if (!near.empty()) return source.fail(expr.position, "unknown name '{}'{}", expr.text, near);
   return source.fail(expr.position, "unknown name '{}'; wanted {}", expr.text,
@@ -190,12 +192,15 @@ Result<Value> Emitter::attribute(const Expr& expr) {
 }
 
 Result<Value> Emitter::call(const Expr& expr) {
+  if (const auto it = functions_.find(expr.text); it != functions_.end())
+    return call_defined(expr, *it->second);
   const Function* function = find_function(expr.text);
   if (!function) {
-    if (names_.contains(expr.text))
-      return source.fail(expr.position, "'{}' is not a function", expr.text);
+    if (find(expr.text)) return source.fail(expr.position, "'{}' is not a function", expr.text);
+    std::vector<std::string_view> known(function_names().begin(), function_names().end());
+    for (const auto& entry : functions_) known.push_back(entry.first);
     return source.fail(expr.position, "unknown function '{}'{}", expr.text,
-                       suggestion(expr.text, function_names()));
+                       suggestion(expr.text, known));
   }
   Call call{*this, *function, expr.position, {}};
   std::vector<Value> positional;
@@ -222,6 +227,7 @@ Result<ir::Graph> build(std::string_view expression, std::span<const Binding> in
   ir::Graph graph;
   Emitter emitter(source, graph);
   OST_TRY(emitter.bind(inputs, vars));
+  emitter.set_variables(vars);
   OST_TRY(emitter.run(statements));
   OST_TRY(graph.vars());
   return graph;

@@ -19,6 +19,7 @@ class Emitter {
 
   Result<> bind(std::span<const Binding> inputs, std::span<const Var> vars);
   Result<> run(std::span<const Statement> statements);
+  void set_variables(std::span<const Var> vars) { vars_.assign(vars.begin(), vars.end()); }
 
   // --- for the functions of the language ---
   Result<Value> binary(std::string_view op, size_t position, const Value& a, const Value& b);
@@ -51,9 +52,23 @@ class Emitter {
   Result<std::optional<Sym>> bound(const ExprPtr& expr);
   Result<std::optional<Value>> scalars(std::string_view op, size_t position, const Value& a,
                                        const Value& b);
-  Result<> output(std::string_view name, const Value& value);
+  // programs.cpp
+  Result<> declare(const Statement& statement);
+  Result<> declare_input(const Statement::Name& name, const TypeDecl& type);
+  Result<> match_input(const Statement::Name& name, ir::NodeId input, const TypeDecl& type);
+  Result<> define(const Statement& statement);
+  Result<> assign(const Statement& statement, Value value);
+  Result<> check_target(const Statement::Name& name) const;
+  Result<Value> call_defined(const Expr& expr, const Statement& function);
+  Result<> output(const Statement& statement, const Value& value);
+  const Value* find(std::string_view name) const;
 
-  std::map<std::string, Value, std::less<>> names_;
+  using Names = std::map<std::string, Value, std::less<>>;
+  Names names_;
+  std::vector<Names> calls_;  // the names of the functions that are being called
+  std::map<std::string, const Statement*, std::less<>> functions_;
+  std::vector<Var> vars_;                          // declared outside or by a type
+  std::map<std::string, Sym, std::less<>> sizes_;  // what a declared variable stands for
 };
 
 // Where an integer or a size is wanted: the size, or nothing.

@@ -1,4 +1,6 @@
 // Products, attention, and access by index.
+#include <array>
+
 #include "core/dsl/functions.hpp"
 
 namespace ost::dsl {
@@ -60,11 +62,61 @@ Result<Value> scatter(Call& call) {
   return call.done(ir::scatter(call.graph(), base, index, updates, axis, add));
 }
 
+// One number for both axes, or two.
+Result<std::array<int64_t, 2>> pair(Call& call, std::string_view name, int64_t otherwise) {
+  if (!call.has(name)) return std::array{otherwise, otherwise};
+  OST_TRY_ASSIGN(const auto values, call.integers(name));
+  if (values.empty() || values.size() > 2)
+    return call.fail("'{}' has {} numbers, wanted one or two", name, values.size());
+  return std::array{values[0], values.back()};
+}
+
+Result<ir::Sliding> sliding(Call& call, std::array<int64_t, 2> stride) {
+  ir::Sliding s;
+  s.stride = stride;
+  OST_TRY_ASSIGN(s.before, pair(call, "padding", 0));
+  s.after = s.before;
+  return s;
+}
+
+Result<Value> conv2d(Call& call) {
+  OST_TRY_ASSIGN(const NodeId x, call.tensor("x"));
+  OST_TRY_ASSIGN(const NodeId weight, call.tensor("weight"));
+  OST_TRY_ASSIGN(const auto bias, call.maybe_tensor("bias"));
+  OST_TRY_ASSIGN(const auto stride, pair(call, "stride", 1));
+  OST_TRY_ASSIGN(auto how, sliding(call, stride));
+  OST_TRY_ASSIGN(how.dilation, pair(call, "dilation", 1));
+  OST_TRY_ASSIGN(const int64_t groups, call.integer("groups", 1));
+  return call.done(ir::conv2d(call.graph(), x, weight, bias, how, groups));
+}
+
+template <bool max>
+Result<Value> pool2d(Call& call) {
+  OST_TRY_ASSIGN(const NodeId x, call.tensor("x"));
+  OST_TRY_ASSIGN(const auto size, pair(call, "size", 1));
+  auto stride = size;
+  if (call.has("stride")) {
+    OST_TRY_ASSIGN(stride, pair(call, "stride", 1));
+  }
+  OST_TRY_ASSIGN(auto how, sliding(call, stride));
+  if constexpr (max) {
+    OST_TRY_ASSIGN(how.dilation, pair(call, "dilation", 1));
+    return call.done(ir::max_pool2d(call.graph(), x, size, how));
+  } else {
+    OST_TRY_ASSIGN(const bool count, call.flag("count_padding", true));
+    return call.done(ir::avg_pool2d(call.graph(), x, size, how, count));
+  }
+}
+
 constexpr Function kFunctions[] = {
     {"matmul", "matmul(a, b, dtype=none)", matmul},
     {"dot", "dot(a, b)", dot},
     {"linear", "linear(x, weight, bias=none)", linear},
     {"attention", "attention(q, k, v, mask=none, scale=none, causal=false)", attention},
+    {"conv2d", "conv2d(x, weight, bias=none, stride=1, padding=0, dilation=1, groups=1)", conv2d},
+    {"max_pool2d", "max_pool2d(x, size, stride=none, padding=0, dilation=1)", pool2d<true>},
+    {"avg_pool2d", "avg_pool2d(x, size, stride=none, padding=0, count_padding=true)",
+     pool2d<false>},
     {"gather", "gather(data, index, axis=0)", gather},
     {"take", "take(data, index, axis=0)", gather},
     {"scatter", "scatter(base, index, updates, axis=0)", scatter<false>},

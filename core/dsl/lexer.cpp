@@ -72,12 +72,39 @@ class Lexer {
       if (!text_.substr(at_).starts_with(symbol)) continue;
       if (symbol == "(" || symbol == "[") ++depth_;
       if ((symbol == ")" || symbol == "]") && depth_ > 0) --depth_;
+      const bool declares = symbol == ":" && depth_ == 0 && is_declaration();
       push(Token::Kind::symbol, symbol.size());
+      if (declares) type();
       return {};
     }
     const char c = peek();
     if (c >= 0x20 && c < 0x7f) return source_.fail(at_, "unexpected character '{}'", c);
     return source_.fail(at_, "unexpected byte {:#04x}", static_cast<unsigned char>(c));
+  }
+
+  // The statement so far is "name" or "name, name".
+  bool is_declaration() const {
+    size_t count = 0;
+    for (size_t i = tokens_.size(); i-- > 0 && tokens_[i].kind != Token::Kind::line_end; ++count) {
+      const bool name = tokens_[i].kind == Token::Kind::name;
+      if (name == (count % 2 != 0) || (!name && !tokens_[i].is(","))) return false;
+    }
+    return count % 2 != 0;
+  }
+
+  void type() {
+    while (peek() == ' ' || peek() == '\t') ++at_;
+    size_t length = 0;
+    for (int depth = 0; at_ + length < text_.size(); ++length) {
+      const char c = peek(length);
+      if (c == '[' || c == '(') ++depth;
+      if (c == ']' || c == ')') --depth;
+      if (c == '#' || (depth <= 0 && (c == '\n' || c == ';'))) break;
+    }
+    while (length > 0 && (peek(length - 1) == ' ' || peek(length - 1) == '\t' ||
+                          peek(length - 1) == '\r' || peek(length - 1) == '\n'))
+      --length;
+    push(Token::Kind::type, length);
   }
 
   Result<> number() {

@@ -36,12 +36,37 @@ constexpr auto kLongNames = std::to_array<LongName>({
 class FreeNames {
  public:
   void statement(const Statement& statement) {
-    visit(*statement.value);
-    if (!statement.target.empty()) defined_.insert(statement.target);
+    if (statement.kind == Statement::Kind::function) return function(statement);
+    visit(statement.value);
+    if (statement.kind == Statement::Kind::input) variables(statement.type);
+    for (const auto& target : statement.targets) defined_.insert(target.text);
   }
   std::vector<std::string> take() { return std::move(found_); }
 
  private:
+  // A body sees its parameters and what it defines itself beside the names around it.
+  void function(const Statement& statement) {
+    const auto outside = defined_;
+    for (const auto& p : statement.parameters) visit(p.otherwise);
+    for (const auto& p : statement.parameters) defined_.insert(p.name.text);
+    for (const Statement& inner : statement.body) this->statement(inner);
+    defined_ = outside;
+    defined_.insert(statement.targets[0].text);
+  }
+
+  // "f32[n:1..64, 4]" declares n.
+  void variables(std::string_view type) {
+    for (size_t colon = type.find(':'); colon != std::string_view::npos;
+         colon = type.find(':', colon + 1)) {
+      size_t end = colon;
+      while (end > 0 && type[end - 1] == ' ') --end;
+      size_t begin = end;
+      while (begin > 0 && is_name(type.substr(begin - 1, end - begin + 1))) --begin;
+      while (begin < end && !is_name(type.substr(begin, end - begin))) ++begin;
+      if (begin < end) defined_.insert(type.substr(begin, end - begin));
+    }
+  }
+
   void visit(const ExprPtr& expr) {
     if (expr) visit(*expr);
   }
@@ -99,6 +124,17 @@ Result<std::vector<std::string>> free_names(std::string_view expression) {
   FreeNames names;
   for (const Statement& statement : statements) names.statement(statement);
   return names.take();
+}
+
+Result<std::vector<std::string>> declared_inputs(std::string_view program) {
+  const Source source(program);
+  OST_TRY_ASSIGN(const std::vector<Statement> statements, parse_program(source));
+  std::vector<std::string> names;
+  for (const Statement& statement : statements) {
+    if (statement.kind != Statement::Kind::input) continue;
+    for (const auto& target : statement.targets) names.emplace_back(target.text);
+  }
+  return names;
 }
 
 }  // namespace ost::dsl

@@ -41,15 +41,7 @@ class Parser {
       : source_(source), tokens_(std::move(tokens)) {}
 
   Result<std::vector<Statement>> program() {
-    std::vector<Statement> statements;
-    while (peek().kind != Token::Kind::end) {
-      OST_TRY_ASSIGN(Statement statement, this->statement());
-      statements.push_back(std::move(statement));
-      if (peek().kind == Token::Kind::end) break;
-      if (peek().kind != Token::Kind::line_end)
-        return unexpected("an operator or the end of the expression");
-      ++at_;
-    }
+    OST_TRY_ASSIGN(auto statements, this->statements(false));
     if (statements.empty()) return source_.fail(source_.text().size(), "the expression is empty");
     return statements;
   }
@@ -85,15 +77,117 @@ class Parser {
     return {};
   }
 
-  Result<Statement> statement() {
+  // To the end of the text, or of a function: behind its `return`.
+  Result<std::vector<Statement>> statements(bool in_function) {
+    std::vector<Statement> list;
+    while (peek().kind != Token::Kind::end) {
+      OST_TRY_ASSIGN(Statement statement, this->statement(in_function));
+      const bool returns = statement.kind == Statement::Kind::result;
+      list.push_back(std::move(statement));
+      if (returns && in_function) break;
+      if (peek().kind == Token::Kind::end) break;
+      if (peek().kind != Token::Kind::line_end)
+        return unexpected("an operator or the end of the expression");
+      ++at_;
+    }
+    return list;
+  }
+
+  bool at_keyword(std::string_view word) const {
+    return peek().kind == Token::Kind::name && peek().text == word &&
+           (peek(1).kind == Token::Kind::name || word == "return");
+  }
+
+  Result<Statement> statement(bool in_function) {
+    if (at_keyword("def")) return function(in_function);
     Statement statement;
     statement.position = peek().position;
-    if (peek().kind == Token::Kind::name && peek(1).is("=")) {
-      statement.target = peek().text;
-      at_ += 2;
+    if (at_keyword("return") && !peek(1).is("=")) {
+      if (!in_function)
+        return source_.fail(peek().position,
+                            "'return' outside of a function; the last line is the result");
+      statement.kind = Statement::Kind::result;
+      ++at_;
+    } else {
+      OST_TRY(targets(statement));
+      if (statement.kind == Statement::Kind::input) {
+        if (in_function)
+          return source_.fail(statement.position,
+                              "an input within a function; declare it before the function");
+        return statement;
+      }
     }
     OST_TRY_ASSIGN(statement.value, maybe_tuple());
     return statement;
+  }
+
+  // "a =", "a, b =", "a: type", "a, b: type", or nothing.
+  Result<> targets(Statement& statement) {
+    size_t end = 0;
+    while (peek(end).kind == Token::Kind::name && peek(end + 1).is(",")) end += 2;
+    const Token& after = peek(end + 1);
+    const bool declares = after.is(":") && peek(end + 2).kind == Token::Kind::type;
+    if (peek(end).kind != Token::Kind::name || !(after.is("=") || declares)) return {};
+    for (size_t i = 0; i <= end; i += 2)
+      statement.targets.push_back({peek(i).text, peek(i).position});
+    at_ += end + 2;
+    if (!declares) return {};
+    statement.kind = Statement::Kind::input;
+    statement.type = peek().text;
+    statement.type_position = peek().position;
+    ++at_;
+    return {};
+  }
+
+  // def name(a, b=1): expression, or lines up to `return expression`.
+  Result<Statement> function(bool in_function) {
+    Statement statement;
+    statement.kind = Statement::Kind::function;
+    statement.position = peek().position;
+    if (in_function)
+      return source_.fail(peek().position, "a function within a function; define it before");
+    ++at_;
+    statement.targets.push_back({peek().text, peek().position});
+    ++at_;
+    if (!peek().is("(")) return unexpected("'(' and the parameters");
+    OST_TRY(parameters(statement));
+    if (!accept(":")) return unexpected("':' and the body of the function");
+    if (peek().kind == Token::Kind::line_end) {
+      ++at_;
+      OST_TRY_ASSIGN(statement.body, statements(true));
+      if (statement.body.empty() || statement.body.back().kind != Statement::Kind::result)
+        return source_.fail(statement.position, "the function '{}' has no 'return'",
+                            statement.targets[0].text);
+      return statement;
+    }
+    Statement body;
+    body.kind = Statement::Kind::result;
+    body.position = peek().position;
+    if (at_keyword("return")) ++at_;
+    OST_TRY_ASSIGN(body.value, maybe_tuple());
+    statement.body.push_back(std::move(body));
+    return statement;
+  }
+
+  Result<> parameters(Statement& statement) {
+    open();
+    while (!peek().is(")")) {
+      if (peek().kind != Token::Kind::name) return unexpected("the name of a parameter or ')'");
+      Statement::Parameter p{{peek().text, peek().position}, nullptr};
+      ++at_;
+      for (const auto& other : statement.parameters)
+        if (other.name.text == p.name.text)
+          return source_.fail(p.name.position, "the parameter '{}' is there twice", p.name.text);
+      if (accept("=")) {
+        OST_TRY_ASSIGN(p.otherwise, expression());
+      } else if (!statement.parameters.empty() && statement.parameters.back().otherwise) {
+        return source_.fail(p.name.position,
+                            "'{}' has no default, but a parameter before it has one", p.name.text);
+      }
+      statement.parameters.push_back(std::move(p));
+      if (!accept(",")) break;
+    }
+    return close(")", "',' or ')'");
   }
 
   // expression {"," expression}

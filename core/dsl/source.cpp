@@ -16,6 +16,13 @@ size_t characters(std::string_view text) {
 
 }  // namespace
 
+std::string Source::place(size_t position) const {
+  const std::string_view before = text_.substr(0, std::min(position, text_.size()));
+  const size_t begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  return fmt::format("{}:{}", 1 + std::count(before.begin(), before.end(), '\n'),
+                     1 + characters(before.substr(begin)));
+}
+
 Error Source::error(size_t position, std::string_view message) const {
   position = std::min(position, text_.size());
   const std::string_view before = text_.substr(0, position);

@@ -17,6 +17,9 @@ class Source {
   // "dsl: LINE:COLUMN: message", the line, and a caret under the byte at `position`.
   Error error(size_t position, std::string_view message) const;
 
+  // "LINE:COLUMN".
+  std::string place(size_t position) const;
+
   template <typename... Args>
   std::unexpected<Error> fail(size_t position, fmt::format_string<Args...> format,
                               Args&&... args) const {

@@ -38,6 +38,8 @@ enum class Op : uint8_t {
   shrink,   // element i of axis d is operand element syms[d] + i * ints[d] (ints: steps >= 1)
   pad,      // syms: before per axis, then after per axis; outside reads `bits`
   flip,     // axes in ints are reversed
+  window,   // ints: axis, taps, stride, dilation; the axis becomes two, (positions, taps): element
+            // (p, t) is operand element p * stride + t * dilation
   // Elementwise, one operand.
   neg,
   abs,
@@ -101,9 +103,9 @@ enum class Op : uint8_t {
   // accumulator's (no bool,
   // f16, bf16).
   contract,
-  // softmax(scale * q k^T + mask) v with its own order (docs/numerics.md): q[..., M, D], k[..., T,
-  // D], v[..., T, C],
-  // mask bool[..., M, T] -> [..., M, C]; f32. bits: scale as f32 bits.
+  // softmax(scale * q k^T + bias) v over the keys whose mask is true, with its own order
+  // (docs/numerics.md): q[..., M, D], k[..., T, D], v[..., T, C], mask bool[..., M, T] and perhaps
+  // bias f32[..., M, T] -> [..., M, C]; f32. bits: scale as f32 bits.
   attention,
   // data[..., X, ...], index int[I...] along axis ints[0] -> data.shape with X replaced by I;
   // negative counts from the
@@ -127,7 +129,7 @@ enum class Op : uint8_t {
 std::string_view name_of(Op op);
 std::optional<Op> op_from_name(std::string_view name);
 
-constexpr bool is_movement(Op op) { return op >= Op::reshape && op <= Op::flip; }
+constexpr bool is_movement(Op op) { return op >= Op::reshape && op <= Op::window; }
 constexpr bool is_unary(Op op) { return op >= Op::neg && op <= Op::bitcast; }
 constexpr bool is_binary(Op op) { return op >= Op::add && op <= Op::le; }
 constexpr bool is_elementwise(Op op) { return op >= Op::neg && op <= Op::fma; }

@@ -69,7 +69,9 @@ size_t arity_of(Op op) {
 }
 
 Result<> check_operands(const detail::Check& c) {
-  const size_t count = c.node.inputs.size(), wanted = arity_of(c.node.op);
+  const size_t count = c.node.inputs.size();
+  const size_t wanted =
+      c.node.op == Op::attention && count == 5 ? count : arity_of(c.node.op);  // perhaps a bias
   if (count != wanted) return c.error("has {} operands, wanted {}", count, wanted);
   for (const NodeId id : c.node.inputs)
     if (id >= c.graph.nodes().size())

@@ -61,6 +61,11 @@ Result<> infer_attention(const Check& c) {
       !(mask[rank - 1] == keys))
     return c.error("the mask is {}, wanted bool[..., {}, {}]", c.type(3),
                    c.in(0).shape[rank - 2].str(), keys.str());
+  if (c.node.inputs.size() == 5) {
+    OST_TRY(check_batch(c, 0, 4));
+    if (c.in(4).dtype != DType::f32 || !(c.in(4).shape == mask))
+      return c.error("the bias is {}, wanted f32{}", c.type(4), to_string(mask));
+  }
   if (c.node.order != Order::any && c.node.order != Order::attn)
     return c.error("has an order tag other than attn");
   c.node.order = Order::attn;

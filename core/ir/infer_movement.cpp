@@ -96,6 +96,29 @@ Result<> infer_flip(const Check& c) {
   return c.set_shape(c.in(0).shape);
 }
 
+Result<> infer_window(const Check& c) {
+  OST_TRY(c.want_ints(4));
+  const Shape& from = c.in(0).shape;
+  const auto rank = static_cast<int64_t>(from.size());
+  const int64_t axis = c.node.ints[0], taps = c.node.ints[1], stride = c.node.ints[2],
+                dilation = c.node.ints[3];
+  if (axis < 0 || axis >= rank)
+    return c.error("axis {} is out of range for {}, wanted 0 to {}", axis, c.type(0), rank - 1);
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (taps < 1 || stride < 1 || dilation < 1 || taps > kMost || stride > kMost || dilation > kMost)
+    return c.error("taps {}, stride {}, dilation {}; wanted 1 to 2^31 of each", taps, stride,
+                   dilation);
+  const Sym& size = from[static_cast<size_t>(axis)];
+  const Sym span((taps - 1) * dilation + 1);
+  if (!provably_le(span, size))
+    return c.error("axis {} of {} may be shorter than the window, which spans {} elements", axis,
+                   c.type(0), span.str());
+  Shape result = from;
+  result[static_cast<size_t>(axis)] = floordiv(size - span, Sym(stride)) + Sym(1);
+  result.insert(result.begin() + axis + 1, Sym(taps));
+  return c.set_shape(std::move(result));
+}
+
 }  // namespace
 
 Result<> infer_movement(const Check& c) {
@@ -111,6 +134,8 @@ Result<> infer_movement(const Check& c) {
       return infer_shrink(c);
     case Op::pad:
       return infer_pad(c);
+    case Op::window:
+      return infer_window(c);
     default:
       return infer_flip(c);
   }

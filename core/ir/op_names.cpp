@@ -18,6 +18,7 @@ constexpr auto kNames = std::to_array<std::pair<Op, std::string_view>>({
     {Op::shrink, "shrink"},
     {Op::pad, "pad"},
     {Op::flip, "flip"},
+    {Op::window, "window"},
     {Op::neg, "neg"},
     {Op::abs, "abs"},
     {Op::sign, "sign"},

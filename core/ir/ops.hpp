@@ -3,6 +3,8 @@
 // wanted; the graph is unchanged by an error except for nodes that nothing uses.
 #pragma once
 
+#include <array>
+
 #include "core/ir/graph.hpp"
 
 namespace ost::ir {
@@ -63,10 +65,28 @@ Node1 argreduce(Graph& g, Op op, NodeId x, std::optional<int64_t> axis, bool kee
 Node1 matmul(Graph& g, NodeId a, NodeId b, std::optional<DType> acc = {});
 Node1 dot(Graph& g, NodeId a, NodeId b);
 Node1 linear(Graph& g, NodeId x, NodeId weight /* [N, K] */, std::optional<NodeId> bias);
+// mask: bool (true: the key is seen), or a float that is added to the scores. Causal: the last
+// query sees all keys.
 Node1 attention(Graph& g, NodeId q, NodeId k, NodeId v, std::optional<NodeId> mask,
                 std::optional<double> scale, bool causal);
 Node1 gather(Graph& g, NodeId data, NodeId index, int64_t axis);
 Node1 scatter(Graph& g, NodeId base, NodeId index, NodeId updates, int64_t axis, bool add);
+
+// --- windows over axes 2 and 3 of [N, C, H, W] ---
+struct Sliding {
+  std::array<int64_t, 2> stride{1, 1}, dilation{1, 1};
+  std::array<int64_t, 2> before{0, 0}, after{0, 0};  // padding
+};
+// The axis becomes (positions, taps).
+Node1 window(Graph& g, NodeId x, int64_t axis, int64_t taps, int64_t stride, int64_t dilation);
+// Filters [O, C / groups, KH, KW], bias [O]; a contraction over (kh, kw, c), order blk256.
+Node1 conv2d(Graph& g, NodeId x, NodeId filters, std::optional<NodeId> bias, const Sliding& how,
+             int64_t groups);
+// Padding never wins.
+Node1 max_pool2d(Graph& g, NodeId x, std::array<int64_t, 2> size, const Sliding& how);
+// The mean of the window; of its elements within the image only if padding does not count.
+Node1 avg_pool2d(Graph& g, NodeId x, std::array<int64_t, 2> size, const Sliding& how,
+                 bool count_padding);
 
 // --- composites ---
 Node1 softmax(Graph& g, NodeId x, int64_t axis);

@@ -34,7 +34,7 @@ namespace {
 
 struct Operands {
   NodeId q, k, v;
-  std::optional<NodeId> mask;
+  std::optional<NodeId> mask, bias;
 };
 
 Result<> check_attention(const Graph& g, NodeId q, NodeId k, NodeId v) {
@@ -64,9 +64,6 @@ Node1 causal_mask(Graph& g, Sym m, Sym t) {
 
 Result<std::optional<NodeId>> whole_mask(Graph& g, Sym m, Sym t, std::optional<NodeId> mask,
                                          bool causal) {
-  if (mask && dtype_of(g, *mask) != DType::boolean)
-    return bad("attention", "the mask is {}, wanted bool (true: the key is seen)",
-               type_string(g, *mask));
   if (!causal) return mask;
   OST_NODE(triangle, causal_mask(g, m, t));
   if (!mask) return std::optional(triangle);
@@ -87,6 +84,7 @@ Result<Operands> widen(Graph& g, Operands o) {
   };
   for (const NodeId x : {o.q, o.k, o.v}) OST_TRY(merge(x));
   if (o.mask) OST_TRY(merge(*o.mask));
+  if (o.bias) OST_TRY(merge(*o.bias));
   const auto fit = [&](NodeId x, Sym rows, Sym columns) {
     Shape shape = batch;
     shape.push_back(std::move(rows));
@@ -98,10 +96,11 @@ Result<Operands> widen(Graph& g, Operands o) {
   OST_TRY_ASSIGN(o.q, fit(o.q, m, d));
   OST_TRY_ASSIGN(o.k, fit(o.k, t, d));
   OST_TRY_ASSIGN(o.v, fit(o.v, t, c));
-  if (o.mask) {
-    auto mask = fit(*o.mask, m, t);
-    if (!mask) return std::unexpected(mask.error().in("attention: mask"));
-    o.mask = *mask;
+  for (auto* x : {&o.mask, &o.bias}) {
+    if (!*x) continue;
+    auto wide = fit(**x, m, t);
+    if (!wide) return std::unexpected(wide.error().in("attention: mask"));
+    *x = *wide;
   }
   return o;
 }
@@ -112,6 +111,9 @@ Node1 plain_attention(Graph& g, const Operands& o, double scale) {
   OST_NODE(scores, matmul(g, o.q, turned));
   OST_NODE(factor, full(g, DType::f64, {}, scale));
   OST_TRY_ASSIGN(NodeId weights, binary(g, Op::mul, scores, factor));
+  if (o.bias) {
+    OST_TRY_ASSIGN(weights, binary(g, Op::add, weights, *o.bias));
+  }
   if (o.mask) {
     OST_NODE(hidden, full(g, DType::f64, {}, -HUGE_VAL));
     OST_TRY_ASSIGN(weights, where(g, *o.mask, weights, hidden));
@@ -138,7 +140,16 @@ Node1 attention(Graph& g, NodeId q, NodeId k, NodeId v, std::optional<NodeId> ma
   const double factor = scale ? *scale : 1 / std::sqrt(static_cast<double>(*depth));
   const DType type = promote(promote(dtype_of(g, q), dtype_of(g, k)), dtype_of(g, v));
   const DType result_type = float_type(type);
-  Operands o{q, k, v, {}};
+  Operands o{q, k, v, {}, {}};
+  if (mask && dtype_of(g, *mask) != DType::boolean) {  // added to the scores
+    if (!is_float(dtype_of(g, *mask)))
+      return bad("attention",
+                 "the mask is {}, wanted bool (true: the key is seen) or a float (added to the "
+                 "score)",
+                 type_string(g, *mask));
+    OST_TRY_ASSIGN(o.bias, cast(g, *mask, compute_type(type)));
+    mask = {};
+  }
   OST_TRY_ASSIGN(o.mask, whole_mask(g, *(shape_of(g, q).end() - 2), *(shape_of(g, k).end() - 2),
                                     mask, causal));
   for (NodeId* x : {&o.q, &o.k, &o.v}) {
@@ -154,6 +165,7 @@ Node1 attention(Graph& g, NodeId q, NodeId k, NodeId v, std::optional<NodeId> ma
     OST_TRY_ASSIGN(o.mask, full(g, DType::boolean, std::move(all), 1));
   }
   node.inputs = {o.q, o.k, o.v, *o.mask};
+  if (o.bias) node.inputs.push_back(*o.bias);
   node.bits = std::bit_cast<uint32_t>(static_cast<float>(factor));
   OST_NODE(result, g.add(std::move(node)));
   return cast(g, result, result_type);

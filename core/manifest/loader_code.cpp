@@ -209,11 +209,18 @@ Result<> Loader::steps() {
 }
 
 Result<> Loader::groups() {
-  static constexpr std::string_view kFields[] = {"ops", "kernel", "step",
-                                                 "why", "ended",  "bytes_saved"};
+  static constexpr std::string_view kFields[] = {"kind", "ops",   "kernel",     "step",
+                                                 "why",  "ended", "bytes_saved"};
   OST_TRY_ASSIGN(const auto items, list("groups", kFields));
   for (const Cursor& at : items) {
     Group group;
+    OST_TRY_ASSIGN(const auto kind_at, at.find("kind"));
+    if (kind_at) {
+      OST_TRY_ASSIGN(const std::string kind, kind_at->string(kMaxName));
+      const auto known = group_kind_from_name(kind);
+      if (!known) return kind_at->bad("'{}' is not a kind of group", kind);
+      group.kind = *known;
+    }
     OST_TRY_ASSIGN(const Cursor ops_at, at.at("ops"));
     OST_TRY_ASSIGN(const auto ops, ops_at.elements(kMaxList));
     for (const Cursor& op : ops) {

@@ -162,6 +162,7 @@ json::array groups_json(const Program& p) {
   json::array out;
   for (const Group& g : p.groups) {
     json::object o;
+    if (g.kind != GroupKind::other) o["kind"] = text(name_of(g.kind));
     o["ops"] = strings(g.ops);
     if (g.kernel != kNoIndex) o["kernel"] = text(p.kernels.at(g.kernel).name);
     put_index(o, "step", g.step);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/passes/fold.hpp"
+
 namespace ost {
 
 namespace {
@@ -42,6 +44,8 @@ class Simplifier {
 
   Result<NodeId> rewrite(Node n) {
     if (moves_nothing(n)) return n.inputs[0];
+    OST_TRY_ASSIGN(auto constant, fold(new_, n));
+    if (constant) return new_.add(std::move(*constant));
     switch (n.op) {
       case Op::reshape:
       case Op::expand:

@@ -21,12 +21,18 @@ std::vector<uint32_t> order_kernels(const ir::Graph& graph, const FusePlan& plan
 // A name for people: "contract_add_relu".
 std::string kernel_name(const ir::Graph& graph, const KernelPlan& kernel);
 
+// The description of a kernel, without its number and step.
+Group group_of(const ir::Graph& graph, const KernelPlan& kernel);
+
 // Sets edges and levels of all steps from what they read and write (`access` per step and argument:
 // OST_KIR_READ|WRITE).
 void connect_steps(Program& program, const std::vector<std::vector<uint32_t>>& access);
 
+// Every temp has a size that a memory can have.
+Result<> check_sizes(const Program& program);
+
 // Gives each temp a place in an arena of its device and adds the edges that reuse needs.
-Result<> place_temps(Program& program, const ScheduleOptions& options);
+void place_temps(Program& program, const ScheduleOptions& options);
 
 // Recomputes Step::level from the edges.
 void set_levels(Program& program);

@@ -39,6 +39,7 @@ std::vector<Span> spans_of(const Program& p) {
 }  // namespace
 
 void connect_steps(Program& p, const std::vector<std::vector<uint32_t>>& access) {
+  for (Step& step : p.steps) step.after.clear();
   std::vector<LastUse> state(p.buffers.size());
   for (uint32_t s = 0; s < p.steps.size(); ++s) {
     Step& step = p.steps[s];
@@ -62,7 +63,18 @@ void connect_steps(Program& p, const std::vector<std::vector<uint32_t>>& access)
   set_levels(p);
 }
 
-Result<> place_temps(Program& p, const ScheduleOptions& options) {
+Result<> check_sizes(const Program& p) {
+  for (const BufferDesc& buffer : p.buffers) {
+    const Sym bytes = buffer.elements * Sym(size_of(buffer.dtype));
+    if (buffer.kind == BufferKind::temp && (!bytes.is_valid() || bytes.upper() == INT64_MAX))
+      return fail(OST_INVALID_ARGUMENT,
+                  "an intermediate of {} elements is too large for any memory; bound its variables",
+                  buffer.elements.str());
+  }
+  return {};
+}
+
+void place_temps(Program& p, const ScheduleOptions& options) {
   const std::vector<Span> spans = spans_of(p);
   for (uint32_t device = 0; device < p.device_count; ++device) {
     std::vector<uint32_t> temps;
@@ -72,24 +84,12 @@ Result<> place_temps(Program& p, const ScheduleOptions& options) {
       if (buffer.kind != BufferKind::temp || buffer.device != device || spans[b].first == kNoIndex)
         continue;
       const Sym bytes = buffer.elements * Sym(size_of(buffer.dtype));
-      if (!bytes.is_valid() || bytes.upper() == INT64_MAX) {
-        return fail(
-            OST_INVALID_ARGUMENT,
-            "an intermediate of {} elements is too large for any memory; bound its variables",
-            buffer.elements.str());
-      }
       temps.push_back(b);
       lifetimes.push_back({static_cast<uint64_t>(std::max<int64_t>(bytes.upper(), 0)),
                            spans[b].first, spans[b].last});
     }
     if (temps.empty()) continue;
     const MemoryPlan plan = plan_memory(lifetimes, options.arena_alignment);
-    if (plan.bytes > options.arena_limit) {
-      return fail(OST_OUT_OF_MEMORY,
-                  "the program needs an arena of {} bytes on device {}, more than the limit of {}; "
-                  "the smallest limit for this order is {}",
-                  plan.bytes, device, options.arena_limit, plan.largest_live);
-    }
     const auto arena = static_cast<uint32_t>(p.arenas.size());
     p.arenas.push_back({device, plan.bytes});
     for (size_t i = 0; i < temps.size(); ++i) {
@@ -102,7 +102,6 @@ Result<> place_temps(Program& p, const ScheduleOptions& options) {
     }
   }
   set_levels(p);
-  return {};
 }
 
 void set_levels(Program& p) {

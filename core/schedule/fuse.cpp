@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/schedule/index_use.hpp"
+#include "core/schedule/siblings.hpp"
 
 namespace ost {
 
@@ -16,8 +17,7 @@ using ir::NodeId;
 using ir::Op;
 
 constexpr uint32_t kStoredNowhere = UINT32_MAX;
-constexpr size_t kMaxInlined = 192;  // nodes in a kernel: bounds compile time and register pressure
-constexpr size_t kMaxConsumers = 4;  // kernels that may recompute a node
+constexpr size_t kMaxConsumers = 4;    // kernels that may recompute a node
 constexpr int kContractionBudget = 6;  // cost of operations on the way into a contraction's operand
 constexpr int64_t kSmallRow = 65536;   // a reduction this short may serialise its kernel
 constexpr int64_t kMinRows = 8;
@@ -57,6 +57,7 @@ int cost_of(Op op) {
 bool is_source(Op op) {
   return op == Op::input || op == Op::full || op == Op::iota || op == Op::size;
 }
+bool is_constant(Op op) { return op == Op::full || op == Op::iota || op == Op::size; }
 bool is_writer(Op op) {
   return op == Op::assign || op == Op::scatter || op == Op::scatter_add || op == Op::copy;
 }
@@ -79,6 +80,7 @@ class Fuser {
     find_reachable();
     alone_.assign(g_.nodes().size(), false);
     for (NodeId n : store_first) forced_[n] = alone_[n] = true;
+    find_rows();
     plan_.kernel_of.assign(g_.nodes().size(), kStoredNowhere);
     for (NodeId n = static_cast<NodeId>(g_.nodes().size()); n-- > 0;) {
       if (!reachable_[n]) continue;
@@ -93,6 +95,7 @@ class Fuser {
   }
 
   FusePlan finish() {
+    if (options_.fuse && options_.join) merge_siblings(g_, edges_, plan_);
     for (KernelPlan& k : plan_.kernels) std::sort(k.inlined.begin(), k.inlined.end());
     return std::move(plan_);
   }
@@ -114,6 +117,7 @@ class Fuser {
       const Node& node = g_.node(i);
       for (NodeId in : node.inputs) reachable_[in] = true;
       if (is_writer(node.op)) forced_[i] = true;
+      if (node.op == Op::assign) has_assigns_ = true;
       if (node.op == Op::copy) forced_[node.inputs[0]] = true;
       // A store happens once for each point of the axes that it depends on: an index that is loaded
       // depends on its own.
@@ -121,6 +125,18 @@ class Fuser {
       if (node.op == Op::attention) {
         for (size_t k = 0; k < 3; ++k) force_below_movement(node.inputs[k]);
       }
+    }
+  }
+
+  // Elementwise operations that need a row reduction which is not stored.
+  void find_rows() {
+    follows_row_.assign(g_.nodes().size(), false);
+    for (NodeId n = 0; n < g_.nodes().size(); ++n) {
+      const Node& node = g_.node(n);
+      if (!ir::is_elementwise(node.op) && !ir::is_movement(node.op)) continue;
+      for (const NodeId in : node.inputs)
+        if (!forced_[in] && (follows_row_[in] || is_row_reduction(g_.node(in))))
+          follows_row_[n] = true;
     }
   }
 
@@ -136,7 +152,8 @@ class Fuser {
     if (is_writer(node.op))
       return start_kernel(n, std::string(ir::name_of(node.op)) + " writes memory");
     if (forced_[n]) {
-      if (uses.empty() || !try_join(n)) start_kernel(n, "an output or a copied value");
+      if (!(uses.empty() ? try_join_sibling(n) : try_join(n)))
+        start_kernel(n, "an output or a copied value");
       return;
     }
     if (!options_.fuse && !ir::is_movement(node.op)) return start_kernel(n, "fusion is off");
@@ -186,6 +203,10 @@ class Fuser {
   bool can_recompute(const Node& node, const std::vector<UseIn>& uses, std::string& refusal) const {
     const int cost = cost_of(node.op);
     for (const UseIn& u : uses) {
+      if (u.use.contraction_operand && follows_row_[&node - g_.nodes().data()]) {
+        refusal = "the end of a row kernel, which a contraction reads again and again";
+        return false;
+      }
       if (u.use.budget < cost) {
         refusal = "too costly to compute again for each tile of a contraction";
         return false;
@@ -209,17 +230,39 @@ class Fuser {
   bool can_be_epilogue_of(NodeId n, const UseIn& u, std::string& refusal) {
     KernelPlan& k = plan_.kernels[u.kernel];
     const Node& root = g_.node(k.root);
-    if (k.has_contraction)
-      refusal = "the kernel has a contraction already";
-    else if (k.has_reduction)
+    const bool attention = g_.node(n).op == Op::attention;
+    if (k.has_reduction)
       refusal = "the kernel has a reduction";
     else if (!is_writer_space(root) && !(ir::is_elementwise(root.op) || ir::is_movement(root.op)))
       refusal = "its consumer is not elementwise";
-    else if (!u.use.is_identity() || g_.node(n).shape != space_of(k))
+    else if (u.use.contraction_operand)
+      refusal = "its consumer is a contraction";
+    else if (!is_computed_once(n, u.use, space_of(k), attention))
       refusal = "its consumer indexes it in another way";
-    else
+    else if (k.has_contraction && (attention || !has_room_for(k, n)))
+      refusal = "the kernel has a contraction already";
+    else {
+      k.tiled.push_back(n);
+      k.contractions += attention ? kMaxContractions : 1;
       return k.has_contraction = true;
+    }
     return false;
+  }
+
+  // Each element of the contraction belongs to one element of the kernel.
+  bool is_computed_once(NodeId n, const IndexUse& use, const Shape& space, bool attention) const {
+    const Shape& shape = g_.node(n).shape;
+    if (use.is_identity() && shape == space) return true;
+    if (attention || !(numel(shape) == numel(space))) return false;
+    size_t last = space.size();
+    while (last > 1 && space[last - 1] == Sym(1)) --last;
+    return use.is_rearrangement(last == 0 ? 0 : last - 1);
+  }
+
+  // Another accumulator of the same type, none of them with the root of a row or a writer's loop.
+  bool has_room_for(const KernelPlan& k, NodeId n) const {
+    return !k.tiled.empty() && k.contractions < kMaxContractions &&
+           g_.node(k.tiled[0]).op == Op::contract && g_.node(k.tiled[0]).dtype == g_.node(n).dtype;
   }
 
   // A reduction inside a row kernel: computed once per row, its consumers run along the row.
@@ -285,7 +328,8 @@ class Fuser {
   // An elementwise node of the shape of a kernel that uses it element by element becomes one more
   // output of that kernel.
   bool try_join(NodeId n) {
-    if (!options_.fuse || alone_[n] || !ir::is_elementwise(g_.node(n).op)) return false;
+    if (!options_.fuse || !options_.join || alone_[n] || !ir::is_elementwise(g_.node(n).op))
+      return false;
     auto& uses = uses_[n];
     for (const UseIn& u : uses) {
       KernelPlan& k = plan_.kernels[u.kernel];
@@ -294,7 +338,7 @@ class Fuser {
           u.use.contraction_operand)
         continue;
       if (g_.node(n).shape != space_of(k) || k.inlined.size() >= kMaxInlined ||
-          k.outputs.size() >= 8)
+          k.outputs.size() >= kMaxOutputs)
         continue;
       const bool cyclic = std::any_of(uses.begin(), uses.end(), [&](const UseIn& other) {
         return other.kernel != u.kernel && reaches(other.kernel, u.kernel);
@@ -311,16 +355,50 @@ class Fuser {
     return false;
   }
 
+  // An elementwise output that nothing else reads joins a kernel of its shape that reads one of its
+  // operands at the same places: connected elementwise operations are one kernel with several
+  // results. It depends on no kernel that exists by now, since those have later nodes only. Not
+  // with constants as what they share, which live on no device, and not where versions of a buffer
+  // matter.
+  bool try_join_sibling(NodeId n) {
+    if (!options_.fuse || !options_.join || alone_[n] || !ir::is_elementwise(g_.node(n).op))
+      return false;
+    for (const NodeId operand : g_.node(n).inputs) {
+      if (is_constant(g_.node(operand).op) || has_assigns_) continue;
+      for (const UseIn& u : uses_[operand]) {
+        KernelPlan& k = plan_.kernels[u.kernel];
+        const Node& root = g_.node(k.root);
+        if (!ir::is_elementwise(root.op) || !u.use.is_identity() || u.use.contraction_operand ||
+            (u.use.depends_on() & kReduceBit) || root.shape != g_.node(n).shape ||
+            k.inlined.size() >= kMaxInlined || k.outputs.size() >= kMaxOutputs)
+          continue;
+        k.outputs.push_back(n);
+        plan_.kernel_of[n] = u.kernel;
+        propagate(n, {{u.kernel, IndexUse::identity(root.shape)}});
+        return true;
+      }
+    }
+    return false;
+  }
+
   void start_kernel(NodeId n, std::string why) {
     const auto k = static_cast<uint32_t>(plan_.kernels.size());
-    plan_.kernels.push_back({n, {n}, {}, false, false, std::move(why), {}});
+    KernelPlan started;
+    started.root = n;
+    started.outputs = {n};
+    started.why = std::move(why);
+    plan_.kernels.push_back(std::move(started));
     row_sets_.emplace_back();
     edges_.emplace_back();
     plan_.kernel_of[n] = k;
     for (const UseIn& u : uses_[n]) add_edge(k, u.kernel);
     const Node& node = g_.node(n);
     KernelPlan& kernel = plan_.kernels[k];
-    if (is_tiled(node)) kernel.has_contraction = true;
+    if (is_tiled(node)) {
+      kernel.has_contraction = true;
+      kernel.tiled.push_back(n);
+      kernel.contractions += node.op == Op::attention ? kMaxContractions : 1;
+    }
     if (is_row_reduction(node)) kernel.has_reduction = true;
     start_uses(n, k);
   }
@@ -445,7 +523,8 @@ class Fuser {
   FusePlan plan_;
   std::vector<NodeId> store_after_all_;
   std::vector<std::pair<uint32_t, NodeId>> rows_beside_contractions_;  // kernel, refused reduction
-  std::vector<bool> reachable_, forced_, alone_;
+  std::vector<bool> reachable_, forced_, alone_, follows_row_;
+  bool has_assigns_ = false;
   std::vector<std::vector<UseIn>> uses_;
   std::vector<std::vector<uint64_t>> row_sets_;  // per kernel: the row axes of its reductions
   std::vector<std::vector<uint32_t>> edges_;     // kernel -> kernels that read it

@@ -14,17 +14,24 @@
 
 namespace ost {
 
+inline constexpr size_t kMaxInlined = 192;  // nodes in a kernel: bounds compile time and registers
+inline constexpr size_t kMaxOutputs = 8;    // of a kernel
+inline constexpr uint32_t kMaxContractions = 4;  // of a kernel, each with its own accumulator
+
 struct FuseOptions {
   bool fuse = true;  // false: every computing node is stored (the reference for property tests)
   int64_t memory_budget =
-      -1;  // elements; an intermediate that may be larger is not inlined. -1: no limit
+      -1;            // elements; an intermediate that may be larger is not inlined. -1: no limit
+  bool join = true;  // false: no kernel has a second result that it need not have
 };
 
 struct KernelPlan {
   ir::NodeId root = 0;              // decides the iteration space
   std::vector<ir::NodeId> outputs;  // stored nodes, root first
   std::vector<ir::NodeId> inlined;  // computing nodes inside, ascending
-  bool has_contraction = false;     // a register-tiled contraction: no row reduction beside it
+  std::vector<ir::NodeId> tiled;    // its register-tiled contractions, or its attention
+  uint32_t contractions = 0;        // how many of them count against the limit
+  bool has_contraction = false;     // a tiled one or an ordered loop: no row reduction beside it
   bool has_reduction = false;
   std::string why;    // why these are one kernel
   std::string ended;  // what stopped it from growing: the last refusal

@@ -76,6 +76,13 @@ bool IndexUse::is_identity() const {
   return true;
 }
 
+bool IndexUse::is_rearrangement(size_t last) const {
+  if (!is_single() || !bijective) return false;
+  const uint64_t columns = uint64_t{1} << std::min<size_t>(last, 62);
+  return std::count_if(maps[0].begin(), maps[0].end(),
+                       [&](const AxisUse& a) { return (a.axes & columns) != 0; }) <= 1;
+}
+
 uint64_t IndexUse::depends_on() const {
   uint64_t all = 0;
   for (const AxisMap& map : maps) {
@@ -98,6 +105,7 @@ void IndexUse::merge(const IndexUse& other) {
   for (const AxisMap& map : other.maps) add_map(map);
   many |= other.many;
   contraction_operand |= other.contraction_operand;
+  bijective &= other.bijective;
   budget = std::min(budget, other.budget);
 }
 
@@ -145,18 +153,30 @@ AxisMap map_of_operand(const ir::Graph& graph, ir::NodeId id, size_t k, const Ax
           axes[static_cast<size_t>(d)].hash = mix(axes[static_cast<size_t>(d)].hash, 5);
       }
       break;
+    case Op::window: {
+      const auto axis = static_cast<size_t>(node.ints[0]);
+      for (size_t d = 0; d < rank; ++d) axes[d] = use[d <= axis ? d : d + 1];
+      const bool plain = node.ints[1] == 1 && node.ints[2] == 1;
+      if (!plain)
+        axes[axis] = combine({use.data() + axis, 2},
+                             mix(static_cast<uint64_t>(node.ints[2]) << 32 |
+                                     static_cast<uint64_t>(node.ints[3] & 0xffffffff),
+                                 static_cast<uint64_t>(node.ints[1])));
+      break;
+    }
     case Op::contract: {  // [.., M, K], [.., N, K] -> [.., M, N]
       for (size_t d = 0; d + 2 < rank; ++d) axes[d] = use[d];
       axes[rank - 2] = use[node.shape.size() - (k == 0 ? 2 : 1)];
       axes[rank - 1] = reduce_axis(id, 0);
       break;
     }
-    case Op::attention: {  // q[.., M, D], k[.., T, D], v[.., T, C], mask[.., M, T] -> [.., M, C]
+    case Op::attention: {  // q[.., M, D], k[.., T, D], v[.., T, C], mask and bias[.., M, T] -> [..,
+                           // M, C]
       const size_t r = node.shape.size();
       for (size_t d = 0; d + 2 < rank; ++d) axes[d] = use[d];
       const AxisUse key = reduce_axis(id, 0), depth = reduce_axis(id, 1);
-      axes[rank - 2] = k == 0 || k == 3 ? use[r - 2] : key;
-      axes[rank - 1] = k == 2 ? use[r - 1] : k == 3 ? key : depth;
+      axes[rank - 2] = k == 0 || k >= 3 ? use[r - 2] : key;
+      axes[rank - 1] = k == 2 ? use[r - 1] : k >= 3 ? key : depth;
       break;
     }
     case Op::gather: {
@@ -190,6 +210,9 @@ IndexUse use_of_operand(const ir::Graph& graph, ir::NodeId node, size_t operand,
                         const IndexUse& use) {
   IndexUse out = use;
   out.maps.clear();
+  const Op op = graph.node(node).op;
+  out.bijective = use.bijective && (op == Op::reshape || op == Op::permute || op == Op::flip ||
+                                    ir::is_elementwise(op));
   for (const AxisMap& map : use.maps) out.add_map(map_of_operand(graph, node, operand, map));
   return out;
 }

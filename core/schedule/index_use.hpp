@@ -26,6 +26,7 @@ struct IndexUse {
   std::vector<AxisMap> maps;  // the different index maps of all uses seen so far, at most kMaxMaps
   bool many = false;          // there were more than kMaxMaps
   bool contraction_operand = false;
+  bool bijective = true;  // on the way lie only reshapes, permutations and flips
   int budget =
       1 << 20;  // operations that may still be inlined here (small for operands of contractions)
 
@@ -35,6 +36,10 @@ struct IndexUse {
   static IndexUse identity(std::span<const Sym> shape);
   bool is_single() const { return !many && maps.size() == 1; }
   bool is_identity() const;
+  // Every element of the node belongs to one element of the root, and no axis of the root decides
+  // two axes of the node, unless another axis than `last` does: what a kernel may compute beside a
+  // contraction without computing any of it twice, and with the root's last axis as its columns.
+  bool is_rearrangement(size_t last) const;
   uint64_t depends_on() const;  // union over all maps and axes
   void add_map(AxisMap map);
   void merge(const IndexUse& other);

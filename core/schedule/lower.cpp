@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "core/schedule/lower_elementwise.hpp"
+#include "core/passes/lower_elementwise.hpp"
 #include "core/schedule/reshape_map.hpp"
 #include "core/schedule/sym_to_kir.hpp"
 
@@ -249,11 +249,22 @@ class Lowerer {
           out[d] = b_.sub(b_.sub(sym(operand.shape[d]), b_.i64(1)), index[d]);
         }
         break;
+      case Op::window:
+        return windowed(node, index, mask);
       case Op::pad:
         return padded(node, operand, index, mask);
       default:
         break;
     }
+    return eval(node.inputs[0], out, mask);
+  }
+
+  Value windowed(const Node& node, const Index& index, Value mask) {
+    const auto axis = static_cast<size_t>(node.ints[0]);
+    Index out(index);
+    out[axis] = b_.add(b_.mul(index[axis], b_.i64(node.ints[2])),
+                       b_.mul(index[axis + 1], b_.i64(node.ints[3])));
+    out.erase(out.begin() + node.ints[0] + 1);
     return eval(node.inputs[0], out, mask);
   }
 
@@ -345,7 +356,8 @@ class Lowerer {
     m[r - 1] = keys;
     const Value dot = b_.contract(kir::Order::blk256, eval(node.inputs[0], q, mask),
                                   eval(node.inputs[1], k, mask), depth);
-    const Value score = b_.mul(b_.constant(DType::f32, node.bits), dot);
+    Value score = b_.mul(b_.constant(DType::f32, node.bits), dot);
+    if (node.inputs.size() == 5) score = b_.add(score, eval(node.inputs[4], m, mask));
     return b_.attn(score, eval(node.inputs[3], m, mask), eval(node.inputs[2], v, mask), keys);
   }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/dtype.hpp"
@@ -101,6 +103,23 @@ struct Step {
   uint32_t level = 0;  // longest path of edges; steps of one level are independent
 };
 
+// What a group is around.
+enum class GroupKind : uint8_t {
+  other,          // a manifest that does not say
+  gemm,           // contractions
+  gemm_epilogue,  // contractions and what is computed from them
+  conv,           // contractions over windows
+  conv_epilogue,
+  attention,
+  row,        // reductions along rows and what goes with them
+  pointwise,  // elementwise operations
+  movement,   // values that only move
+  scatter,    // an ordered loop over an index
+};
+inline constexpr size_t kGroupKinds = 10;
+std::string_view name_of(GroupKind kind);  // "gemm_epilogue"
+std::optional<GroupKind> group_kind_from_name(std::string_view name);
+
 // Why a kernel is what it is, for `explain`.
 struct Group {
   std::vector<std::string> ops;  // names of the graph operations in it, in order
@@ -109,6 +128,7 @@ struct Group {
   std::string why;    // why these ops are one kernel
   std::string ended;  // what stopped it from growing
   Sym bytes_saved;    // intermediate bytes that are never stored
+  GroupKind kind = GroupKind::other;
 };
 
 // An assumption of a pass, checked at each call before any launch.

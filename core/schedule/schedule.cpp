@@ -4,8 +4,10 @@
 #include <map>
 #include <set>
 
+#include "core/passes/attention.hpp"
 #include "core/passes/simplify.hpp"
 #include "core/schedule/assemble.hpp"
+#include "core/schedule/fit_arena.hpp"
 #include "core/schedule/fuse.hpp"
 #include "core/schedule/lower.hpp"
 
@@ -54,7 +56,9 @@ class Scheduler {
             const ScheduleOptions& options)
       : g_(g), plan_(plan), order_(std::move(order)), options_(options) {}
 
-  Result<Program> run() {
+  // `smallest`: what the largest arena needs at best. If that is above the limit, the program has
+  // no arenas and is not to be used.
+  Result<Program> run(uint64_t& smallest) {
     p_.numerics = options_.numerics;
     OST_TRY_ASSIGN(p_.vars, g_.vars());
     OST_TRY_ASSIGN(devices_, devices_of(g_));
@@ -66,8 +70,14 @@ class Scheduler {
     for (uint32_t k : order_) OST_TRY(add_steps(plan_.kernels[k]));
     mark_written_inputs();
     drop_unused_buffers();
+    OST_TRY(check_sizes(p_));
     connect_steps(p_, access_);
-    OST_TRY(place_temps(p_, options_));
+    if (options_.arena_limit != UINT64_MAX) {
+      smallest = fit_arena(p_, access_, options_);
+      if (smallest > options_.arena_limit) return std::move(p_);
+      connect_steps(p_, access_);
+    }
+    place_temps(p_, options_);
     return std::move(p_);
   }
 
@@ -198,27 +208,9 @@ class Scheduler {
   }
 
   void add_group(const KernelPlan& k, uint32_t kernel) {
-    Group group;
-    std::vector<NodeId> nodes(k.inlined);
-    nodes.insert(nodes.end(), k.outputs.begin(), k.outputs.end());
-    std::sort(nodes.begin(), nodes.end());
-    for (NodeId n : nodes) group.ops.emplace_back(ir::name_of(g_.node(n).op));
-    for (NodeId n : k.inlined) {
-      const auto& node = g_.node(n);
-      if (!ir::is_movement(node.op))
-        group.bytes_saved = group.bytes_saved + numel(node.shape) * Sym(size_of(node.dtype));
-    }
+    Group group = group_of(g_, k);
     group.kernel = kernel;
     group.step = static_cast<uint32_t>(p_.steps.size());
-    const bool fused = std::any_of(k.inlined.begin(), k.inlined.end(),
-                                   [&](NodeId n) { return !ir::is_movement(g_.node(n).op); });
-    group.why = !fused && k.outputs.size() == 1 ? "nothing to fuse with"
-                : k.has_contraction
-                    ? "a contraction with what is computed element by element before and after it"
-                : k.has_reduction
-                    ? "a row kernel: reductions along the same rows and what depends on them"
-                    : "elementwise operations over one shape";
-    group.ended = k.ended.empty() ? "inputs" : k.ended;
     p_.groups.push_back(std::move(group));
   }
 
@@ -290,26 +282,48 @@ NodeId overwritten_output(const Graph& g) {
   return UINT32_MAX;
 }
 
+Result<Program> schedule_once(Graph g, const ScheduleOptions& options, bool join,
+                              uint64_t& needed) {
+  for (;;) {
+    const FusePlan plan = fuse(g, {options.fuse, options.memory_budget, join});
+    NodeId snapshot = UINT32_MAX;
+    std::vector<uint32_t> order = order_kernels(g, plan, snapshot);
+    if (order.size() == plan.kernels.size())
+      return Scheduler(g, plan, std::move(order), options).run(needed);
+    if (snapshot == UINT32_MAX)
+      return fail(OST_INTERNAL, "the kernels of this graph form a cycle; please report the graph");
+    OST_TRY_ASSIGN(g, with_snapshot(g, snapshot));
+  }
+}
+
 }  // namespace
 
 Result<Program> schedule(const Graph& graph, const ScheduleOptions& options) {
-  OST_TRY_ASSIGN(Graph g, simplify(graph));
+  Graph g = graph;
+  if (options.simplify) {
+    OST_TRY_ASSIGN(g, simplify(graph));
+  }
+  if (options.simplify && options.recognise_attention) {
+    OST_TRY_ASSIGN(g, recognise_attention(g));
+    OST_TRY_ASSIGN(g, simplify(g));  // drops the parts
+  }
   for (NodeId n = overwritten_output(g); n != UINT32_MAX; n = overwritten_output(g)) {
     OST_TRY_ASSIGN(g, with_snapshot(g, n));
   }
 #ifndef NDEBUG
   OST_TRY(ir::verify(g));
 #endif
-  for (;;) {
-    const FusePlan plan = fuse(g, {options.fuse, options.memory_budget});
-    NodeId snapshot = UINT32_MAX;
-    std::vector<uint32_t> order = order_kernels(g, plan, snapshot);
-    if (order.size() == plan.kernels.size())
-      return Scheduler(g, plan, std::move(order), options).run();
-    if (snapshot == UINT32_MAX)
-      return fail(OST_INTERNAL, "the kernels of this graph form a cycle; please report the graph");
-    OST_TRY_ASSIGN(g, with_snapshot(g, snapshot));
+  uint64_t smallest = UINT64_MAX;
+  for (const bool join : {true, false}) {  // fewer results of one kernel live shorter
+    uint64_t needed = 0;
+    OST_TRY_ASSIGN(Program p, schedule_once(g, options, join, needed));
+    if (needed <= options.arena_limit) return p;
+    smallest = std::min(smallest, needed);
   }
+  return fail(OST_OUT_OF_MEMORY,
+              "the arena of the program does not fit the limit of {} bytes, whatever the order and "
+              "whatever is computed again; the smallest limit that works is {}",
+              options.arena_limit, smallest);
 }
 
 }  // namespace ost

@@ -57,7 +57,7 @@ def main() -> None:
 
     captured = ost(tool, "capture", EXPRESSION, "--weights", HERE / "weights.safetensors",
                    "--shape", "x=n:0..1797,64", "--device", "cpu:0", "-o", manifest)  # fmt: skip
-    print(f"  program {captured['program_id'][:16]}: {captured['kernels']} kernels, {captured['summary']}")
+    print(f"  program {captured['program_id'][:16]}: {captured['kernels']} kernels, {captured['summary']['text']}")
 
     compiles = 0
     right = 0

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <regex>
@@ -35,11 +36,16 @@ std::string type_text(const ost_array_t& a) {
 class ExpressionBuilder {
  public:
   ExpressionBuilder(const Options& options, const std::string& text, InputFiles& files)
-      : options_(options), text_(text), files_(files), names_(ostinato::expression_names(text)) {}
+      : options_(options),
+        text_(text),
+        files_(files),
+        names_(ostinato::expression_names(text)),
+        declared_(ostinato::expression_inputs(text)) {}
 
   ostinato::Program build() {
     check_names();
     declare_vars();
+    for (const std::string& name : declared_) add_declared(name);
     for (const std::string& name : names_) add_name(name);
     graph_.outputs_of(text_);
     auto how = ostinato::sized<ost_compile_options_t>();
@@ -48,7 +54,9 @@ class ExpressionBuilder {
     how.memory_budget = options_.memory_budget.value_or(0);
     how.arena_limit = options_.arena_limit;
     try {
-      return graph_.compile(how);
+      ostinato::Program program = graph_.compile(how);
+      check_vars(program);
+      return program;
     } catch (const ostinato::Error& e) {
       if (e.status() != OST_OUT_OF_MEMORY) throw;
       throw Failure(kCompileError, e.what());  // the plan, not this machine, needs too much
@@ -68,9 +76,11 @@ class ExpressionBuilder {
       for (const NamedText& n : *list) {
         if (!seen.insert(n.name).second)
           throw Failure(kUsage, fmt::format("{} {} is given twice", flag, n.name));
-        if (std::ranges::find(names_, n.name) != names_.end()) continue;
+        std::vector<std::string> known = names_;
+        known.insert(known.end(), declared_.begin(), declared_.end());
+        if (std::ranges::find(known, n.name) != known.end()) continue;
         throw Failure(kUsage, fmt::format("{} {}: the expression has no name '{}'{}", flag, n.name,
-                                          n.name, did_you_mean(n.name, names_)));
+                                          n.name, did_you_mean(n.name, known)));
       }
     }
   }
@@ -86,8 +96,13 @@ class ExpressionBuilder {
         vars_.insert((*it)[1]);
       }
     }
+  }
+
+  void check_vars(const ostinato::Program& program) const {
+    std::set<std::string> known = vars_;
+    for (const ost_var_t& v : program.vars()) known.insert(v.name);
     for (const NamedText& v : options_.vars) {
-      if (!vars_.contains(v.name)) {
+      if (!known.contains(v.name)) {
         throw Failure(
             kUsage,
             fmt::format("--var {}: no --shape declares the variable, as in --shape x={}:1..64",
@@ -108,6 +123,14 @@ class ExpressionBuilder {
     graph_.input(name, shape != nullptr ? shape->value : type_text(files_.read(input->value)));
   }
 
+  // The program says the type; --shape may fix its sizes, and --weights make it a constant.
+  void add_declared(const std::string& name) {
+    if (const NamedText* shape = find(options_.shapes, name))
+      graph_.input(name, shape->value);
+    else if (find(options_.inputs, name) == nullptr)
+      add_weight(name);
+  }
+
   bool add_weight(const std::string& name) {
     for (const std::string& path : options_.weights) {
       const ostinato::Archive& archive = files_.open(path);
@@ -122,17 +145,38 @@ class ExpressionBuilder {
   const Options& options_;
   const std::string& text_;
   InputFiles& files_;
-  const std::vector<std::string> names_;
+  const std::vector<std::string> names_, declared_;
   std::set<std::string> vars_;
   ostinato::Graph graph_;
 };
 
 }  // namespace
 
+namespace {
+
+std::string read_all(std::istream& in) { return {std::istreambuf_iterator<char>(in), {}}; }
+
+// Errors of the language in the file's name: "block.ost:3:7: ..." for "dsl: 3:7: ...".
+ostinato::Program compile_file(const Options& options, const std::string& path, InputFiles& files) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Failure(kBadInput, fmt::format("{}: cannot be read", path));
+  const std::string text = read_all(file);
+  try {
+    return ExpressionBuilder(options, text, files).build();
+  } catch (const ostinato::Error& e) {
+    const std::string what = e.what();
+    if (!what.starts_with("dsl: ")) throw;
+    throw Failure(kBadInput, fmt::format("{}:{}", path, what.substr(5)));
+  }
+}
+
+}  // namespace
+
 ostinato::Program compile_expression(const Options& options, const std::string& text,
                                      InputFiles& files) {
+  if (text.starts_with('@')) return compile_file(options, text.substr(1), files);
   if (text != "-") return ExpressionBuilder(options, text, files).build();
-  const std::string from_stdin(std::istreambuf_iterator<char>(std::cin), {});
+  const std::string from_stdin = read_all(std::cin);
   return ExpressionBuilder(options, from_stdin, files).build();
 }
 

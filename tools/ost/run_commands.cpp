@@ -141,7 +141,7 @@ int run_run(const Options& options) {
     j.add("groups", desc.groups)
         .add("kernels", desc.kernels)
         .add("compiles", context.compile_stats().compiles);
-    j.add("summary", desc.summary)
+    j.add("summary", Json::raw(desc.counts))
         .add("devices", devices_json(devices))
         .add("vars", vars_json(program, instance));
     j.add("arena_bytes", desc.arena_bytes).add("outputs", results_json(results));
@@ -174,7 +174,7 @@ int run_capture(const Options& options) {
         .add("kernels", desc.kernels)
         .add("arena_bytes", desc.arena_bytes);
     j.add("groups", desc.groups)
-        .add("summary", desc.summary)
+        .add("summary", Json::raw(desc.counts))
         .add("constant_bytes", desc.constant_bytes);
     j.add("devices", devices_json(devices)).add("compiles", compiles);
     print_json(j);

@@ -311,7 +311,13 @@ typedef struct ost_attr_t {
  *   matmul                                 a, b; [acc (dtype)]
  *   dot                                    a, b
  *   linear                                 x, weight[N, K], [bias]
- *   attention                              q, k, v, [mask]; [scale], [causal = 0]
+ *   attention                              q, k, v, [mask: bool, or a float that is added to the
+ * scores]; [scale], [causal = 0]
+ *   conv2d                                 x[N, C, H, W], weight[O, C / groups, KH, KW], [bias];
+ * [stride], [padding], [dilation], [groups = 1]   (INTS of one or two; padding also of four: top,
+ * left, bottom, right)
+ *   max_pool2d                             x; size, [stride = size], [padding], [dilation]
+ *   avg_pool2d                             x; size, [stride = size], [padding], [count_padding = 1]
  *   gather                                 data, index; [axis = 0]
  *   scatter scatter_add                    base, index, updates; [axis = 0]
  *   softmax log_softmax                    x; [axis = -1]
@@ -343,6 +349,11 @@ OST_EXPORT ost_status_t ost_graph_expression(ost_graph_t* graph, const char* tex
  * write a name. */
 OST_EXPORT ost_status_t ost_expression_names(const char* text, const ost_sink_t* sink,
                                              ost_error_t* error);
+/* The names of the inputs that a program declares ("x: f32[n:1..64, 768]"), one sink write a name.
+ * ost_graph_expression adds those that the graph does not have; one that it has must have the
+ * declared type, with any size within the bounds where the program has a variable. */
+OST_EXPORT ost_status_t ost_expression_inputs(const char* text, const ost_sink_t* sink,
+                                              ost_error_t* error);
 /* The functions that an expression may call, with their parameters, sorted, one sink write each. */
 OST_EXPORT ost_status_t ost_expression_functions(const ost_sink_t* sink, ost_error_t* error);
 
@@ -436,6 +447,7 @@ typedef struct ost_program_desc_t {
   uint64_t arena_bytes;
   uint64_t constant_bytes;
   const char* summary; /* one line: "7 operations in 2 launches, ..." */
+  const char* counts;  /* JSON: {"gemm_epilogue": 1, "pointwise_groups": 0, ...} */
 } ost_program_desc_t;
 OST_EXPORT ost_status_t ost_program_describe(const ost_program_t* program,
                                              ost_program_desc_t* out_desc, ost_error_t* error);

@@ -156,6 +156,16 @@ TEST_F(Nodes, AttentionChecksEachOperand) {
             "attention: the mask is f32[2, 5, 8], wanted bool[..., 5, n]");
   EXPECT_EQ(add(Op::attention, {h, h, h, b}), "attention: operand 0 is f16[2, 3], wanted f32");
   EXPECT_EQ(add(Op::attention, {q, keys}), "attention: has 2 operands, wanted 4");
+  EXPECT_EQ(add(Op::window, {f}, {1, 2, 1, 1}), "f32[2, 2, 2]");
+  EXPECT_EQ(add(Op::window, {f}, {1, 2, 2, 2}), "f32[2, 1, 2]");
+  EXPECT_EQ(add(Op::window, {f}, {1, 3, 1, 2}),
+            "window: axis 1 of f32[2, 3] may be shorter than the window, which spans 5 elements");
+  EXPECT_EQ(add(Op::window, {s}, {0, 2, 1, 1}),
+            "window: axis 0 of f32[n, 3] may be shorter than the window, which spans 2 elements");
+  EXPECT_EQ(add(Op::window, {f}, {2, 1, 1, 1}),
+            "window: axis 2 is out of range for f32[2, 3], wanted 0 to 1");
+  EXPECT_EQ(add(Op::window, {f}, {0, 0, 1, 1}),
+            "window: taps 0, stride 1, dilation 1; wanted 1 to 2^31 of each");
 }
 
 TEST_F(Nodes, IndexedAccessFitsTheAxis) {

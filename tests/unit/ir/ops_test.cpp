@@ -213,8 +213,13 @@ TEST(Attention, SaysWhatItWants) {
   EXPECT_EQ(type(g, attention(g, deep, deep, deep, {}, {}, false)),
             "attention: q is f32[4, n]; the default scale 1/sqrt(D) needs a constant D above 0, "
             "wanted scale=");
-  EXPECT_EQ(type(g, attention(g, q, k, v, q, {}, false)),
-            "attention: the mask is f32[2, 4, 8], wanted bool (true: the key is seen)");
+  EXPECT_EQ(
+      type(g, attention(g, q, k, v, q, {}, false)),
+      "attention: mask: broadcast_to: shapes [2, 4, 8] and [2, 4, n] do not broadcast: sizes 8 "
+      "and n of axis -1 are not provably equal and neither is the constant 1");
+  EXPECT_EQ(type(g, attention(g, q, k, v, *cast(g, q, DType::i32), {}, false)),
+            "attention: the mask is i32[2, 4, 8], wanted bool (true: the key is seen) or a float "
+            "(added to the score)");
   const NodeId h = input(g, DType::f16, {4, 8});
   EXPECT_EQ(type(g, attention(g, h, h, h, {}, {}, false)), "f16[4, 8]");
 }

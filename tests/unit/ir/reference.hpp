@@ -139,6 +139,16 @@ class Evaluator {
       return out;
     }
     const size_t rank = x.shape.size();
+    if (node.op == Op::window) {
+      for_each(out.shape, [&](const Index& index, size_t at) {
+        const auto axis = static_cast<size_t>(node.ints[0]);
+        Index from(index);
+        from[axis] = index[axis] * node.ints[2] + index[axis + 1] * node.ints[3];
+        from.erase(from.begin() + node.ints[0] + 1);
+        out.bits[at] = x.bits.at(offset(x.shape, from));
+      });
+      return out;
+    }
     for_each(out.shape, [&](const Index& index, size_t at) {
       Index from(rank);
       bool inside = true;
@@ -501,6 +511,7 @@ class Evaluator {
           s += q.real(offset(q.shape, m)) * k.real(offset(k.shape, key));
         }
         scores[t] = scale * s;
+        if (node.inputs.size() == 5) scores[t] += in(node, 4).real(offset(in(node, 4).shape, bit));
         top = extreme(top, scores[t], true);
       }
       double sum = 0, value = 0;

@@ -229,7 +229,18 @@ class GraphMaker {
     const Shape s = shape(x);
     ir::Node node;
     node.inputs = {x};
-    switch (below(6)) {
+    switch (below(7)) {
+      case 6: {
+        if (s.empty()) return;
+        const size_t axis = below(s.size());
+        const int64_t most = s[axis].constant().value_or(0);
+        const int64_t dilation = pick<int64_t>({1, 1, 2, 3}), stride = pick<int64_t>({1, 1, 2, 3});
+        const int64_t taps = pick<int64_t>({1, 2, 3});
+        if ((taps - 1) * dilation + 1 > most) return;
+        node.op = Op::window;
+        node.ints = {static_cast<int64_t>(axis), taps, stride, dilation};
+        break;
+      }
       case 0:
         node.op = Op::reshape, node.shape = reshaped(s);
         break;
@@ -324,10 +335,26 @@ class GraphMaker {
     push(add(std::move(node)));
   }
 
+  void add_attention(NodeId q) {
+    const Shape s = shape(q);
+    Shape keys = s, values = s, scores = s;
+    keys[s.size() - 2] = values[s.size() - 2] = scores.back() = pick(base_);
+    values.back() = pick(base_);
+    if (!fits(keys) || !fits(values) || !fits(scores)) return;
+    ir::Node node;
+    node.op = Op::attention;
+    node.inputs = {q, matching(keys, DType::f32), matching(values, DType::f32),
+                   matching(scores, DType::boolean)};
+    if (chance(40)) node.inputs.push_back(matching(scores, DType::f32));
+    node.bits = std::bit_cast<uint32_t>(pick<float>({1.0f, 0.125f, -0.5f}));
+    push(add(std::move(node)));
+  }
+
   void add_contraction() {
     const NodeId a = any();
     const Shape s = shape(a);
     if (s.size() < 2 || dtype(a) == DType::boolean) return;
+    if (dtype(a) == DType::f32 && chance(20)) return add_attention(a);
     Shape other = s;
     other[s.size() - 2] = pick(base_);
     if (!fits(other)) return;

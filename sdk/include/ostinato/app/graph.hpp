@@ -131,15 +131,26 @@ class Graph {
   UniqueHandle<ost_graph_t, ost_graph_destroy> handle_;
 };
 
-// What must be bound before an expression can be built.
-inline std::vector<std::string> expression_names(const std::string& text) {
-  std::vector<std::string> names;
-  const ost_sink_t sink{&names, [](void* context, const void* data, uint64_t size) {
+// One string for each write of a sink.
+template <typename Function>
+std::vector<std::string> collect_each(Function function) {
+  std::vector<std::string> texts;
+  const ost_sink_t sink{&texts, [](void* context, const void* data, uint64_t size) {
                           static_cast<std::vector<std::string>*>(context)->emplace_back(
                               static_cast<const char*>(data), size);
                         }};
-  call(ost_expression_names, text.c_str(), &sink);
-  return names;
+  function(&sink);
+  return texts;
+}
+
+// What must be bound before an expression can be built.
+inline std::vector<std::string> expression_names(const std::string& text) {
+  return collect_each([&](const ost_sink_t* s) { call(ost_expression_names, text.c_str(), s); });
+}
+
+// The inputs that a program declares with their types.
+inline std::vector<std::string> expression_inputs(const std::string& text) {
+  return collect_each([&](const ost_sink_t* s) { call(ost_expression_inputs, text.c_str(), s); });
 }
 
 }  // namespace ostinato

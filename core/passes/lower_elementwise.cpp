@@ -1,4 +1,4 @@
-#include "core/schedule/lower_elementwise.hpp"
+#include "core/passes/lower_elementwise.hpp"
 
 #include <optional>
 
