@@ -116,6 +116,9 @@ void test_expressions(void) {
   CHECK(strcmp(text.data, "AB") == 0 && text.writes == 2);
   FAILS(OST_INVALID_ARGUMENT, "^", ost_expression_names("matmul(A", &sink, E));
   sink = sink_of(&text);
+  OK(ost_expression_inputs("x: f32[n:1..8, 4]\nb, c: f32[4]\nx * b + c", &sink, E));
+  CHECK(strcmp(text.data, "xbc") == 0 && text.writes == 3);
+  sink = sink_of(&text);
   OK(ost_expression_functions(&sink, E));
   CHECK(strstr(text.data, "softmax(") != NULL && text.writes > 40);
 
