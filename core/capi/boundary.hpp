@@ -43,6 +43,14 @@ T guard_value(T otherwise, Body&& body) noexcept {
   }
 }
 
+// What a callback of the user returned, as an error of the call that it was made for.
+inline Error callback_error(std::string_view what, ost_status_t status, const ost_error_t& error) {
+  const std::string message =
+      error.message[0] == '\0' ? std::string("no message was given") : std::string(error.message);
+  return {status, fmt::format("{} failed: {}", what, message), error.native_code, error.rule,
+          error.flags};
+}
+
 inline Result<> require(const void* pointer, std::string_view what) {
   if (pointer != nullptr) return {};
   return fail(OST_INVALID_ARGUMENT, "{} is NULL", what);
@@ -65,6 +73,8 @@ inline Result<> check_index(uint32_t index, size_t count, std::string_view what)
 // specialisation.
 template <typename T>
 inline constexpr uint32_t kFirstSize = sizeof(T);
+template <>
+inline constexpr uint32_t kFirstSize<ost_jit_options_t> = 16;
 
 // Options: NULL is all defaults; a struct of a newer header is fine as long as what we do not know
 // is zero.

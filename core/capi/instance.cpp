@@ -262,4 +262,14 @@ const char* ost_instance_device(const ost_instance_t* instance, uint32_t index) 
   return instance->instance->devices()[index]->id().c_str();
 }
 
+ost_status_t ost_instance_free_intermediates(ost_instance_t* instance, uint64_t* out_bytes,
+                                             ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(instance, "instance"));
+    const uint64_t bytes = instance->instance->free_intermediates();
+    if (out_bytes != nullptr) *out_bytes = bytes;
+    return {};
+  });
+}
+
 }  // extern "C"

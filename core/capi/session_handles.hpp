@@ -43,5 +43,6 @@ struct ost_jit_t {
 
 struct ost_jit_outputs_t {
   ost::capi::SessionPtr session;
+  std::span<const ost::capture::JitScalar> scalars;
   std::vector<ost::capture::TensorPtr> tensors;
 };

@@ -221,6 +221,9 @@ ost_status_t ost_tensor_realize(ost_tensor_t* const* tensors, uint32_t count, os
 ost_status_t ost_tensor_type(ost_tensor_t* tensor, ost_type_desc_t* out_type, ost_error_t* error) {
   return with_tensor(tensor, error, [&](capture::Session& session) -> Result<> {
     OST_TRY_ASSIGN(tensor->type.values, session.shape_of(*tensor->tensor));
+    for (size_t d = 0; session.capturing() && d < tensor->type.values.size(); ++d) {
+      if (!tensor->type.exprs[d].empty()) tensor->type.values[d] = -1;  // would be frozen
+    }
     return write_type(out_type, tensor->type);
   });
 }

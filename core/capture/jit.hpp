@@ -5,85 +5,77 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/capture/captured.hpp"
 #include "core/capture/session.hpp"
 
 namespace ost::capture {
 
-using JitFunction = std::function<Result<std::vector<TensorPtr>>(std::span<const TensorPtr>)>;
-
-enum class OutputMode : uint8_t {
-  reuse,  // storage belongs to the program; a tensor of an earlier call is stale once it is
-          // overwritten, reading it fails
-  fresh,  // new storage for each call
-};
+using JitResult = Result<std::vector<TensorPtr>>;
+using JitFunction = std::function<JitResult(std::span<const TensorPtr>)>;
+using JitBody = std::function<JitResult(std::span<const TensorPtr>, std::span<const JitScalar>)>;
 
 struct JitOptions {
   OutputMode outputs = OutputMode::reuse;
   bool enabled = true;  // false: every call is eager
-};
-
-// A variable and its value for one call.
-struct JitVar {
-  Var var;
-  int64_t value = 0;
+  bool prune = true;    // kernels that read nothing that can change run once, at capture
+  uint32_t programs =
+      1;  // how many signatures may have a program; 1: another signature is an error
+  std::vector<std::string> parameters = {};  // names of the inputs, by position
+  std::vector<uint32_t> donated = {};        // positions, for OutputMode::donate; none: all
 };
 
 class Jit {
  public:
+  Jit(Session& session, JitBody body, JitOptions options = {});
+  // A function of the inputs alone.
   Jit(Session& session, JitFunction function, JitOptions options = {});
   ~Jit();
 
   // Errors of the contract are OST_JIT_ERROR and name what differs; none leaves a half-captured
-  // state.
-  Result<std::vector<TensorPtr>> call(std::span<const TensorPtr> inputs,
-                                      std::span<const JitVar> vars = {});
-  bool captured() const { return instance_ != nullptr; }
+  // state. Within another jit's function, the function becomes a part of that one.
+  JitResult call(const JitCall& call);
+  JitResult call(std::span<const TensorPtr> inputs, std::span<const JitVar> vars = {}) {
+    return call(JitCall{inputs, {}, {}, vars});
+  }
+  bool captured() const { return !programs_.empty(); }
   void reset();
   uint64_t calls() const { return calls_; }
+  uint64_t free_intermediates();
 
-  // Null before capture.
-  const std::shared_ptr<const Program>& program() const { return program_; }
-  const runtime::RunStats* last_run() const { return instance_ ? &instance_->last_run() : nullptr; }
+  // Of the program that was captured or replayed last; null before capture.
+  const Captured* last() const { return programs_.empty() ? nullptr : programs_.front().get(); }
+  std::shared_ptr<const Program> program() const { return last() ? last()->program() : nullptr; }
+  const runtime::RunStats* last_run() const {
+    return last() ? &last()->instance().last_run() : nullptr;
+  }
 
  private:
-  struct SignatureInput {
-    DType dtype;
-    Shape shape;
-    uint32_t device;
-  };
-  struct OutputSet {
-    std::vector<runtime::BufferRef> storage;
-    std::shared_ptr<Generation> generation = std::make_shared<Generation>();
-  };
-
   Result<> bind_vars(std::span<const JitVar> vars);
-  Result<> prepare_inputs(std::span<const TensorPtr> inputs);
-  Result<std::vector<TensorPtr>> run_eagerly(std::span<const TensorPtr> inputs);
-  Result<> capture(std::span<const TensorPtr> inputs, std::span<const JitVar> vars);
-  Result<> trace(std::span<const TensorPtr> inputs, std::vector<TensorPtr>& arguments);
-  Result<> compile(std::span<const ir::NodeId> returned, std::vector<TensorPtr> kept);
-  Result<std::vector<TensorPtr>> replay(std::span<const TensorPtr> inputs,
-                                        std::span<const JitVar> vars);
-  Result<> check_signature(std::span<const TensorPtr> inputs, std::span<const JitVar> vars) const;
-  Result<> check_aliasing(std::span<const TensorPtr> inputs) const;
-  Result<OutputSet*> outputs_for(std::span<const TensorPtr> inputs, std::span<const int64_t> vars);
-  Result<OutputSet> allocate(std::span<const int64_t> vars, bool at_maximum) const;
+  Result<> prepare(const Arguments& call);
+  JitResult run_eagerly(const Arguments& call);
+  Result<Captured*> program_for(const Arguments& call);
+  Result<> check_donated(const Arguments& call) const;
+  void give_away(const Arguments& call) const;
+
+  // trace.cpp
+  struct Traced {
+    std::vector<ir::NodeId> returned;
+    std::vector<TensorPtr> kept;
+  };
+  Result<std::unique_ptr<Captured>> capture(const Arguments& call);
+  Result<std::unique_ptr<Captured>> trace(const Arguments& call, std::vector<TensorPtr>& stand_ins);
+  Result<std::unique_ptr<Captured>> compile(const Arguments& call, Traced traced);
+  Result<Program> build_program(const Arguments& call, Traced& traced);
+  Result<Program> prune(Program program);
 
   Session& session_;
-  const JitFunction function_;
+  const JitBody body_;
   const JitOptions options_;
   uint64_t calls_ = 0;
-  std::vector<SignatureInput> signature_;
-  std::vector<Var> signature_vars_;
-  std::shared_ptr<const Program> program_;
-  std::unique_ptr<runtime::Instance> instance_;
-  std::vector<TensorPtr> states_;  // closed-over tensors, by program state
-  std::vector<bool> state_written_;
-  size_t returned_ = 0;  // outputs of the function; the rest are tensors that outlived the capture
-  std::vector<TensorPtr> kept_;  // those, by output - returned_
-  std::vector<std::unique_ptr<OutputSet>> sets_;
+  std::vector<std::unique_ptr<Captured>> programs_;  // used last first
 };
 
 }  // namespace ost::capture

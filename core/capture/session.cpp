@@ -21,6 +21,11 @@ Result<> Tensor::check_fresh() const {
               id_);
 }
 
+bool overlap(const runtime::BufferRef& a, const runtime::BufferRef& b) {
+  if (a.buffer != b.buffer || a.bytes == 0 || b.bytes == 0) return false;
+  return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
 Session::Session(std::shared_ptr<runtime::DeviceRegistry> registry,
                  std::shared_ptr<runtime::Compiler> compiler, ScheduleOptions options)
     : registry_(std::move(registry)), compiler_(std::move(compiler)), options_(options) {}
@@ -52,6 +57,14 @@ Result<Sym> Session::bind(const Var& var, int64_t value) {
     return fail(OST_JIT_ERROR, "variable '{}' was declared with bounds [{}, {}], now with [{}, {}]",
                 var.name, it->second.min, it->second.max, var.min, var.max);
   }
+  const auto bound = bindings_.find(var.name);
+  if (bound != bindings_.end() && bound->second == value) return Sym::var(var);
+  if (capture_) {
+    return fail(OST_JIT_ERROR,
+                "variable '{}' cannot become {} while a function is captured; give it to the call",
+                var.name, value);
+  }
+  if (bound != bindings_.end()) OST_TRY(realize(live_lazy()));
   bindings_[var.name] = value;
   return Sym::var(var);
 }
@@ -69,11 +82,13 @@ TensorPtr Session::make_lazy(ir::NodeId node, uint32_t device) {
   const ir::Node& n = graph_.node(node);
   TensorPtr t = make(n.dtype, n.shape, device);
   t->node_ = node;
+  t->graph_id_ = graph_id_;
   tensors_.emplace(t->id_, t);
   return t;
 }
 
 Result<std::vector<int64_t>> Session::shape_of(const Tensor& tensor) const {
+  if (tensor.is_realized()) return tensor.dims();
   std::vector<int64_t> out;
   for (const Sym& s : tensor.shape()) {
     OST_TRY_ASSIGN(out.emplace_back(), s.eval(bindings_));
@@ -81,13 +96,28 @@ Result<std::vector<int64_t>> Session::shape_of(const Tensor& tensor) const {
   return out;
 }
 
+Result<> Session::store(const TensorPtr& tensor, runtime::BufferRef storage) {
+  OST_TRY_ASSIGN(tensor->dims_, shape_of(*tensor));
+  storage.bytes = size_of(tensor->dtype());
+  for (const int64_t d : tensor->dims_) storage.bytes *= static_cast<uint64_t>(d);
+  tensor->storage_ = std::move(storage);
+  return {};
+}
+
 Result<uint64_t> Session::bytes_of(const Tensor& tensor) const {
+  if (tensor.is_realized()) return tensor.storage().bytes;
   OST_TRY_ASSIGN(const int64_t count, numel(tensor.shape()).eval(bindings_));
   return static_cast<uint64_t>(count) * size_of(tensor.dtype());
 }
 
 Result<TensorPtr> Session::from_data(DType dtype, Shape shape, uint32_t device,
                                      std::span<const uint8_t> data) {
+  if (capture_) return constant_of(dtype, std::move(shape), device, data);
+  return upload(dtype, std::move(shape), device, data);
+}
+
+Result<TensorPtr> Session::upload(DType dtype, Shape shape, uint32_t device,
+                                  std::span<const uint8_t> data) {
   TensorPtr t = make(dtype, std::move(shape), device);
   OST_TRY_ASSIGN(const uint64_t bytes, bytes_of(*t));
   if (bytes != data.size()) {
@@ -96,8 +126,41 @@ Result<TensorPtr> Session::from_data(DType dtype, Shape shape, uint32_t device,
   }
   OST_TRY_ASSIGN(auto buffer, runtime::Buffer::allocate(devices_[device], bytes));
   if (bytes > 0) OST_TRY(buffer->write(0, data));
-  t->storage_ = {std::move(buffer), 0, bytes};
+  OST_TRY(store(t, {std::move(buffer), 0, bytes}));
   return t;
+}
+
+// Data that a captured function brings along is the same in every replay, whatever is assigned to
+// it in between.
+Result<TensorPtr> Session::constant_of(DType dtype, Shape shape, uint32_t device,
+                                       std::span<const uint8_t> data) {
+  auto literal = std::make_shared<Literal>();
+  literal->dtype = dtype;
+  for (const Sym& s : shape) {
+    const auto size = s.constant();
+    if (!size) {
+      return fail(OST_JIT_ERROR,
+                  "data of shape {} inside a captured function would stay as large as it is in "
+                  "this call; make it an input",
+                  to_string(shape));
+    }
+    literal->shape.push_back(*size);
+  }
+  literal->bytes.assign(data.begin(), data.end());
+  const auto bytes = static_cast<uint64_t>(*numel(shape).constant()) * size_of(dtype);
+  if (bytes != data.size()) {
+    return fail(OST_INVALID_ARGUMENT, "{}{} needs {} bytes, found {}", name_of(dtype),
+                to_string(shape), bytes, data.size());
+  }
+  ir::Input input{fmt::format("const{}", graph_.inputs().size()),
+                  ir::InputKind::constant,
+                  dtype,
+                  std::move(shape),
+                  device,
+                  std::move(literal)};
+  OST_TRY_ASSIGN(const ir::NodeId node, graph_.add_input(std::move(input)));
+  bound_.emplace_back();
+  return make_lazy(node, device);
 }
 
 Result<TensorPtr> Session::from_storage(DType dtype, Shape shape, uint32_t device,
@@ -109,7 +172,7 @@ Result<TensorPtr> Session::from_storage(DType dtype, Shape shape, uint32_t devic
     return fail(OST_INVALID_ARGUMENT, "{}{} needs {} bytes, the storage has {}", name_of(dtype),
                 to_string(t->shape()), bytes, storage.bytes);
   }
-  t->storage_ = std::move(storage);
+  OST_TRY(store(t, std::move(storage)));
   return t;
 }
 
@@ -125,14 +188,31 @@ Result<ir::NodeId> Session::input_for(const TensorPtr& tensor, ir::InputKind kin
 
 Result<ir::NodeId> Session::node_of(const TensorPtr& tensor) {
   OST_TRY(tensor->check_fresh());
-  if (capture_) {
-    if (auto it = capture_->version.find(tensor->id()); it != capture_->version.end())
-      return it->second;
+  if (!tensor->is_realized()) {
+    if (tensor->graph_id_ == graph_id_) {
+      if (!capture_) return tensor->node_;
+      const auto it = capture_->version.find(tensor->id());
+      return it == capture_->version.end() ? tensor->node_ : it->second;
+    }
+    return fail(OST_JIT_ERROR,
+                "tensor {} belongs to the function that is being captured; work that is not "
+                "captured cannot use it",
+                tensor->id());
   }
-  if (auto it = input_of_.find(tensor->id()); it != input_of_.end()) return it->second;
-  if (!tensor->is_realized()) return tensor->node_;
-  if (!capture_)
+  if (!capture_) {
+    if (auto it = input_of_.find(tensor->id()); it != input_of_.end()) return it->second;
     return input_for(tensor, ir::InputKind::argument, fmt::format("t{}", tensor->id()));
+  }
+  // Two tensors of the same storage are one to the program.
+  const auto same = std::ranges::find_if(capture_->closed_over, [&](const TensorPtr& t) {
+    return t == tensor ||
+           (t->storage_.buffer == tensor->storage_.buffer && t->dtype() == tensor->dtype() &&
+            t->storage_.offset == tensor->storage_.offset && t->shape() == tensor->shape());
+  });
+  if (same != capture_->closed_over.end()) {
+    const auto it = capture_->version.find((*same)->id());
+    return it != capture_->version.end() ? it->second : input_of_.at((*same)->id());
+  }
   capture_->closed_over.push_back(tensor);
   return input_for(tensor, ir::InputKind::state,
                    fmt::format("state{}", capture_->closed_over.size() - 1));
@@ -159,7 +239,7 @@ std::vector<TensorPtr> Session::live_lazy(uint64_t from_id) {
   std::erase_if(tensors_, [&](const auto& entry) {
     TensorPtr t = entry.second.lock();
     const bool gone = !t || t->is_realized() || t->dead_because_ != nullptr;
-    if (!gone && entry.first >= from_id) out.push_back(std::move(t));
+    if (!gone && entry.first >= from_id && t->graph_id_ == graph_id_) out.push_back(std::move(t));
     return gone;
   });
   return out;
@@ -169,6 +249,7 @@ Result<> Session::realize(std::span<const TensorPtr> tensors) {
   std::vector<TensorPtr> lazy;
   for (const TensorPtr& t : tensors) {
     OST_TRY(t->check_fresh());
+    if (!t->is_realized()) OST_TRY(node_of(t));  // it belongs to this graph
     if (!t->is_realized() && !t->is_traced_ && std::find(lazy.begin(), lazy.end(), t) == lazy.end())
       lazy.push_back(t);
   }
@@ -234,7 +315,8 @@ Result<> Session::run_eagerly(std::span<const TensorPtr> lazy,
   OST_TRY(instance->run(in, out, vars));
   ++stats_.eager_runs;
   for (uint32_t o = 0; o < lazy.size(); ++o) {
-    lazy[o]->storage_ = instance->output_is_written(o) ? out[o] : instance->output_alias(o, in);
+    OST_TRY(
+        store(lazy[o], instance->output_is_written(o) ? out[o] : instance->output_alias(o, in)));
   }
   compact();
   return {};
@@ -259,6 +341,7 @@ Result<ir::NodeId> Session::copy_of(ir::NodeId node, uint32_t device) {
 
 void Session::start_graph() {
   graph_ = ir::Graph();
+  graph_id_ = next_graph_id_++;
   bound_.clear();
   input_of_.clear();
 }
@@ -285,56 +368,29 @@ void Session::compact() {
   bound_ = std::move(bound);
 }
 
-bool Session::depends_on_input(ir::NodeId node, ir::NodeId input) const {
-  std::vector<bool> reaches(node + 1, false);
-  for (ir::NodeId n = input; n <= node; ++n) {
-    reaches[n] = n == input;
-    for (ir::NodeId in : graph_.node(n).inputs) reaches[n] = reaches[n] || reaches[in];
-  }
-  return node >= input && reaches[node];
-}
-
-Result<> Session::assign(const TensorPtr& target, const TensorPtr& value, std::vector<Sym> starts) {
-  if (!target->is_realized() && !target->is_traced_) OST_TRY(realize(std::span(&target, 1)));
-  if (!target->is_realized() && !target->is_traced_) {
-    return fail(
-        OST_JIT_ERROR,
-        "assign: tensor {} was made inside the captured function and has no storage of its own",
-        target->id());
-  }
-  OST_TRY_ASSIGN(const ir::NodeId old, node_of(target));
-  OST_TRY_ASSIGN(const ir::NodeId with, node_of(value));
-  ir::Node node;
-  node.op = ir::Op::assign;
-  node.inputs = {old, with};
-  node.syms = starts.empty() ? std::vector<Sym>(target->shape().size(), Sym(0)) : std::move(starts);
-  OST_TRY_ASSIGN(const ir::NodeId next, graph_.add(std::move(node)));
-  if (!capture_) return assign_eagerly(target, next);
-  capture_->version[target->id()] = next;
-  return {};
-}
-
-// Lazy tensors that read the old contents are computed in the same run: the scheduler puts them
-// before the write.
-Result<> Session::assign_eagerly(const TensorPtr& target, ir::NodeId node) {
-  const ir::NodeId input = input_of_.at(target->id());
-  std::vector<TensorPtr> readers;
-  for (TensorPtr& t : live_lazy()) {
-    if (depends_on_input(t->node_, input)) readers.push_back(std::move(t));
-  }
-  OST_TRY(run_eagerly(readers, std::span(&node, 1)));
-  input_of_.erase(target->id());  // later readers see the new contents through a new input
-  return {};
+Result<> Session::uncaptured(const std::function<Result<>()>& body) {
+  if (!capture_) return body();
+  Suspended saved{std::move(capture_), std::move(graph_), graph_id_, std::move(bound_),
+                  std::move(input_of_)};
+  start_graph();
+  Result<> done = body();
+  if (done) done = realize(live_lazy());
+  for (const TensorPtr& t : live_lazy())
+    t->dead_because_ = "was made by work beside a capture that failed; it has no value";
+  capture_ = std::move(saved.capture);
+  graph_ = std::move(saved.graph);
+  graph_id_ = saved.graph_id;
+  bound_ = std::move(saved.bound);
+  input_of_ = std::move(saved.input_of);
+  return done;
 }
 
 Result<> Session::read(const TensorPtr& tensor, std::span<uint8_t> out) {
   OST_TRY(tensor->check_fresh());
-  const bool traced = tensor->is_traced_ || !tensor->is_realized() ||
-                      (capture_ && capture_->version.contains(tensor->id()));
-  if (capture_ && traced) {
+  if (capture_) {
     return fail(OST_JIT_ERROR,
-                "tensor {} has no value while its function is captured; return it from the "
-                "function and read it afterwards",
+                "tensor {} has no value that can be read while a function is captured: the program "
+                "would keep it for ever; return it from the function and read it afterwards",
                 tensor->id());
   }
   OST_TRY(realize(std::span(&tensor, 1)));

@@ -3,7 +3,8 @@
 // Operations append nodes; `realize` schedules what the wanted tensors need and runs it. While a
 // function is captured, nothing runs: realize only marks tensors, and one program is made of
 // everything at the end (core/capture/jit.hpp). Threads: one at a time (the C ABI holds a lock); a
-// callback of a jit is on the thread that called it.
+// callback of a jit is on the thread that called it. So what another thread does waits for the end
+// of a capture and is never recorded into it.
 #pragma once
 
 #include <functional>
@@ -44,7 +45,7 @@ class Session {
   const ScheduleOptions& options() const { return options_; }
 
   // Declares a variable, or changes its value; shapes may then use Sym::var of it. One name has one
-  // pair of bounds.
+  // pair of bounds. Lazy tensors are realized first, at the values that they were made for.
   Result<Sym> bind(const Var& var, int64_t value);
   const Bindings& bindings() const { return bindings_; }
 
@@ -61,11 +62,26 @@ class Session {
 
   // In-place: writes `value` into `target` from `starts` on (missing: the whole of it). Runs at
   // once, together with all lazy tensors that read the old contents; while capturing it becomes a
-  // part of the program.
+  // part of the program. A tensor that was made inside the captured function has no storage: it
+  // gets the new value as its own, each time anew.
   Result<> assign(const TensorPtr& target, const TensorPtr& value, std::vector<Sym> starts = {});
 
   Result<> realize(std::span<const TensorPtr> tensors);
-  // Realizes and copies to the host. A traced value cannot be read while it is captured.
+  // A promise that the storage is never written again, which a capture may use (prune.hpp). Assigns
+  // are refused from here on.
+  Result<> freeze(const TensorPtr& tensor);
+
+  // Random numbers from counters in device memory (random.cpp), one stream for each device.
+  enum class Random : uint8_t { bits, uniform, normal };
+  Result<TensorPtr> random(Random kind, Shape shape, uint32_t device);
+  Result<> seed(uint64_t seed);
+
+  // Runs `body` outside of the capture that is going on: its work happens now, once, and is not a
+  // part of the program. Values of the captured function cannot be used in it.
+  Result<> uncaptured(const std::function<Result<>()>& body);
+
+  // Realizes and copies to the host. Nothing can be read while a function is captured, except
+  // outside of it (uncaptured): the program would hold what was read for ever.
   Result<> read(const TensorPtr& tensor, std::span<uint8_t> out);
   // Concrete shape and bytes at the bound variables.
   Result<std::vector<int64_t>> shape_of(const Tensor& tensor) const;
@@ -76,13 +92,28 @@ class Session {
 
  private:
   friend class Jit;
+  friend class Captured;
   struct CaptureState {
     uint64_t first_id = 0;                   // tensors from here on were made inside
     std::vector<TensorPtr> closed_over;      // by state input, in order of first use
     std::map<uint64_t, ir::NodeId> version;  // by tensor id: its newest assign
+    std::map<uint32_t, Sym> drawn;           // by device: random counters used so far
+  };
+  // The graph of a capture that is interrupted.
+  struct Suspended {
+    std::unique_ptr<CaptureState> capture;
+    ir::Graph graph;
+    uint64_t graph_id = 0;
+    std::vector<TensorPtr> bound;
+    std::map<uint64_t, ir::NodeId> input_of;
   };
 
   TensorPtr make(DType dtype, Shape shape, uint32_t device);
+  Result<> store(const TensorPtr& tensor, runtime::BufferRef storage);
+  Result<TensorPtr> upload(DType dtype, Shape shape, uint32_t device,
+                           std::span<const uint8_t> data);
+  Result<TensorPtr> constant_of(DType dtype, Shape shape, uint32_t device,
+                                std::span<const uint8_t> data);
   TensorPtr make_lazy(ir::NodeId node, uint32_t device);
   Result<ir::NodeId> node_of(const TensorPtr& tensor);
   Result<ir::NodeId> input_for(const TensorPtr& tensor, ir::InputKind kind, std::string name);
@@ -93,8 +124,16 @@ class Session {
   Result<ir::NodeId> copy_of(ir::NodeId node, uint32_t device);
   void start_graph();  // forgets the lazy graph; no lazy tensor may be alive
   void compact();
-  Result<> assign_eagerly(const TensorPtr& target, ir::NodeId node);
+  Result<> assign_eagerly(const TensorPtr& target, const TensorPtr& value, std::vector<Sym> starts);
+  Result<> assign_functionally(const TensorPtr& target, const TensorPtr& value,
+                               std::vector<Sym> starts);
+  Result<ir::NodeId> assign_node(const TensorPtr& target, const TensorPtr& value,
+                                 std::vector<Sym> starts);
+  Result<> check_guarded(const TensorPtr& target) const;
+  Result<> realize_aliases(const TensorPtr& target);
   bool depends_on_input(ir::NodeId node, ir::NodeId input) const;
+  Result<TensorPtr> counters(uint32_t device);
+  Result<> advance_counters(uint32_t device, const Sym& drawn);
 
   std::shared_ptr<runtime::DeviceRegistry> registry_;
   std::shared_ptr<runtime::Compiler> compiler_;
@@ -104,6 +143,7 @@ class Session {
   std::map<std::string, Var, std::less<>> vars_;
   Bindings bindings_;
   uint64_t next_id_ = 1;
+  uint64_t graph_id_ = 1, next_graph_id_ = 2;
   std::map<uint64_t, std::weak_ptr<Tensor>> tensors_;  // lazy ones, by id
   ir::Graph graph_;
   std::vector<TensorPtr> bound_;             // by graph input: the tensor whose storage it is
@@ -111,8 +151,15 @@ class Session {
   std::list<std::pair<std::string, std::shared_ptr<runtime::Instance>>>
       instances_;  // most recent first
   std::unique_ptr<CaptureState> capture_;
+  uint32_t inside_jit_ = 0;                 // depth of eager calls of jits
+  std::span<const TensorPtr> guarded_;      // inputs of the outermost of them
+  std::map<uint32_t, TensorPtr> counters_;  // by device: u64[2], key and next counter
+  std::vector<uint32_t> streams_;           // devices in the order in which they first drew
+  uint64_t seed_ = 0;
   SessionStats stats_;
 };
+
+bool overlap(const runtime::BufferRef& a, const runtime::BufferRef& b);  // by byte range
 
 // The nodes that `roots` need, as a graph of its own; inputs keep their order, unused ones are
 // dropped. `inputs` gets the old index of each new input, `map` the new id of each kept node.

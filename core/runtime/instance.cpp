@@ -144,18 +144,13 @@ Result<> make_states(InstanceState& s, const InstanceOptions& options) {
 
 Result<> make_memory(InstanceState& s, const InstanceOptions& options) {
   const Program& p = *s.program;
-  for (const Arena& a : p.arenas) {
-    OST_TRY_ASSIGN(BufferPtr buffer, Buffer::allocate(s.device_ptrs[a.device], a.bytes));
-    s.build.arena_bytes += a.bytes;
-    s.arenas.push_back(std::move(buffer));
-  }
+  for (const Arena& a : p.arenas) s.build.arena_bytes += a.bytes;
   OST_TRY(make_states(s, options));
   std::map<std::pair<uint32_t, uint32_t>, BufferRef> constants;  // by slot and device
   s.fixed.resize(p.buffers.size());
   for (size_t i = 0; i < p.buffers.size(); ++i) {
     const BufferDesc& b = p.buffers[i];
     OST_TRY_ASSIGN(const uint64_t bytes, largest_bytes(b.elements, b.dtype));
-    if (b.kind == BufferKind::temp) s.fixed[i] = {s.arenas[b.arena], b.offset, bytes};
     if (b.kind == BufferKind::state) s.fixed[i] = s.states[b.slot];
     if (b.kind == BufferKind::constant) {
       BufferRef& ref = constants[{b.slot, b.device}];
@@ -167,10 +162,41 @@ Result<> make_memory(InstanceState& s, const InstanceOptions& options) {
     }
   }
   s.bound = s.fixed;
-  return {};
+  return make_arenas(s);
 }
 
 }  // namespace
+
+Result<> make_arenas(InstanceState& s) {
+  const Program& p = *s.program;
+  std::vector<BufferPtr> arenas;
+  for (const Arena& a : p.arenas) {
+    OST_TRY_ASSIGN(BufferPtr buffer, Buffer::allocate(s.device_ptrs[a.device], a.bytes));
+    arenas.push_back(std::move(buffer));
+  }
+  s.arenas = std::move(arenas);
+  for (size_t i = 0; i < p.buffers.size(); ++i) {
+    const BufferDesc& b = p.buffers[i];
+    if (b.kind != BufferKind::temp) continue;
+    OST_TRY_ASSIGN(const uint64_t bytes, largest_bytes(b.elements, b.dtype));
+    s.bound[i] = s.fixed[i] = {s.arenas[b.arena], b.offset, bytes};
+  }
+  return {};
+}
+
+uint64_t Instance::free_intermediates() {
+  InstanceState& s = *state_;
+  uint64_t freed = 0;
+  for (const BufferPtr& a : s.arenas) freed += a->bytes();
+  if (s.arenas.empty()) return 0;
+  s.segments.clear();  // their commands point into the arenas
+  s.actions.clear();
+  for (size_t i = 0; i < s.program->buffers.size(); ++i) {
+    if (s.program->buffers[i].kind == BufferKind::temp) s.bound[i] = s.fixed[i] = {};
+  }
+  s.arenas.clear();
+  return freed;
+}
 
 Instance::Instance(std::unique_ptr<InstanceState> state) : state_(std::move(state)) {}
 Instance::~Instance() = default;

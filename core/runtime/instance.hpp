@@ -32,7 +32,8 @@ struct RunStats {
   uint64_t launches = 0;
   uint64_t copies = 0;
   uint64_t copied_bytes = 0;
-  uint64_t allocations = 0;  // of device memory while it ran, on the devices of this instance
+  uint64_t allocations = 0;  // of device memory while it ran, on the devices of this instance;
+                             // not 0 only after free_intermediates
   uint64_t compiles = 0;     // always 0: a run has no compiler
   uint64_t wall_ns = 0;
 };
@@ -80,6 +81,10 @@ class Instance {
   // undefined; the instance stays usable unless the device is lost.
   Result<> run(std::span<const BufferRef> inputs, std::span<const BufferRef> outputs,
                std::span<const int64_t> vars);
+
+  // Frees the arenas (bytes that were freed; 0 if they are already). The next run makes them anew.
+  // States, constants and what was bound stay.
+  uint64_t free_intermediates();
 
   const RunStats& last_run() const;
   // Times of each launch of the runs from now on; OST_UNIMPLEMENTED if no device of the program

@@ -223,6 +223,22 @@ void recover(InstanceState& s) {
   }
 }
 
+// Nothing of the caller's stays alive because of a run.
+void unbind(InstanceState& s) {
+  for (const uint32_t i : s.arguments) s.bound[i].buffer.reset();
+}
+
+// After free_intermediates.
+Result<> restore(InstanceState& s) {
+  OST_TRY(make_arenas(s));
+  auto built = build_segments(s);
+  if (built) return {};
+  s.segments.clear();
+  s.actions.clear();
+  s.arenas.clear();  // the next run tries again
+  return built;
+}
+
 uint64_t allocations_of(const InstanceState& s) {
   uint64_t sum = 0;
   for (const DeviceState& d : s.devices)
@@ -248,16 +264,21 @@ Result<> Instance::run(std::span<const BufferRef> inputs, std::span<const Buffer
   InstanceState& s = *state_;
   OST_TRY(check_vars(*s.program, vars));
   OST_TRY(check_guards(s, vars));
-  OST_TRY(bind(s, inputs, outputs, vars));
+  const uint64_t allocations = allocations_of(s);
+  if (s.arenas.empty() && !s.program->arenas.empty()) OST_TRY(restore(s));
+  if (auto fits = bind(s, inputs, outputs, vars); !fits) {
+    unbind(s);
+    return fits;
+  }
   s.vars.assign(vars.begin(), vars.end());
   s.times.clear();
   s.last = {};
-  const uint64_t allocations = allocations_of(s);
   const uint64_t start = now_ns();
   auto done = execute(s);
   s.last.wall_ns = now_ns() - start;
   s.last.allocations = allocations_of(s) - allocations;
   if (!done) recover(s);
+  unbind(s);
   std::ranges::sort(s.times, {}, &KernelTime::step);
   return done;
 }

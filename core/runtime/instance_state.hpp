@@ -80,6 +80,9 @@ struct InstanceState {
   std::vector<ost_profile_record_t> records;
 };
 
+// instance.cpp: memory for the arenas, and where it is for each temp.
+Result<> make_arenas(InstanceState& s);
+
 // instance_build.cpp: commands of the segments, from the plan and the kernels that were loaded.
 Result<> build_segments(InstanceState& s);
 

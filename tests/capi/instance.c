@@ -48,6 +48,10 @@ static void test_runs(ost_instance_t* instance) {
   CHECK(type.dims[0].value == 2 && type.dims[0].expr == NULL && type.dims[1].value == 3 &&
         strcmp(type.name, "y") == 0);
   for (int i = 0; i < 3; ++i) OK(ost_instance_run(instance, E));
+  uint64_t freed = 1;
+  OK(ost_instance_free_intermediates(instance, &freed, E));
+  OK(ost_instance_free_intermediates(instance, NULL, E));
+  FAILS(OST_INVALID_ARGUMENT, "instance is NULL", ost_instance_free_intermediates(NULL, &freed, E));
   OK(ost_instance_stats(instance, &stats, E));
   CHECK(stats.launches >= 1 && stats.allocations == 0 && stats.compiles == 0 && stats.copies == 0 &&
         stats.constant_bytes >= 24);

@@ -144,10 +144,116 @@ static void call_and_check(ost_jit_t* jit, ost_session_t* session, const char* d
   }
 }
 
+/* x * s, where s is a scalar of the call */
+static ost_status_t scaled(void* user, ost_tensor_t* const* in, uint32_t count,
+                           ost_jit_outputs_t* outputs, ost_error_t* e) {
+  ost_session_t* session = user;
+  ost_scalar_t s;
+  float value;
+  CHECK(count == 2);
+  FAILS(OST_NOT_FOUND, "no scalar 't'", ost_jit_outputs_scalar(outputs, "t", &s, E));
+  OK(ost_jit_outputs_scalar(outputs, "s", &s, E));
+  memcpy(&value, &s.bits, sizeof value);
+  const ost_attr_t full[] = {{.name = "dtype", .kind = OST_ATTR_INT, .i = OST_DTYPE_F32},
+                             {.name = "shape", .kind = OST_ATTR_INTS, .count = 0},
+                             {.name = "value", .kind = OST_ATTR_FLOAT, .f = (double)value}};
+  ost_tensor_t* factor;
+  OK(ost_tensor_op(session, "full", NULL, 0, full, 3, ost_tensor_device(in[0]), &factor, E));
+  ost_tensor_t* product = op2(session, "mul", in[0], factor);
+  ost_tensor_t* difference = op2(session, "sub", product, in[1]);
+  OK(ost_jit_outputs_add(outputs, difference, e));
+  ost_tensor_release(factor);
+  ost_tensor_release(product);
+  ost_tensor_release(difference);
+  return OST_OK;
+}
+
+static ost_status_t count_up(void* user, ost_error_t* e) {
+  ++*(int*)user;
+  if (*(int*)user < 3) return OST_OK;
+  snprintf(e->message, sizeof e->message, "three are enough");
+  return OST_CANCELLED;
+}
+
+static void test_call_with(ost_context_t* context, const char* device) {
+  ost_session_t* session;
+  ost_jit_t* jit;
+  ost_jit_options_t options = SIZED(ost_jit_options_t);
+  const char* parameters[] = {"x", "y"};
+  options.parameters = parameters;
+  options.parameter_count = 2;
+  options.donated = (const uint32_t[]){0};
+  options.donated_count = 1;
+  OK(ost_session_create(context, NULL, &session, E));
+  FAILS(OST_INVALID_ARGUMENT, "the output mode is not donate",
+        ost_jit_create(session, scaled, session, &options, &jit, E));
+  options.outputs = OST_JIT_DONATE;
+  OK(ost_jit_create(session, scaled, session, &options, &jit, E));
+  uint64_t freed = 0;
+  for (int i = 0; i < 4; ++i) {
+    ost_tensor_t* in[] = {vector(session, device, 1, 2), vector(session, device, 3, 4)};
+    const char* names[] = {"y", "x"}; /* in the other order */
+    const float two = 2;
+    ost_scalar_t s = {"s", OST_DTYPE_F32, 0, 0};
+    memcpy(&s.bits, &two, sizeof two);
+    ost_jit_call_t call = SIZED(ost_jit_call_t);
+    call.inputs = in;
+    call.input_count = 2;
+    call.names = names;
+    call.scalars = &s;
+    call.scalar_count = 1;
+    ost_tensor_t* out;
+    uint32_t count;
+    OK(ost_jit_call_with(jit, &call, &out, 1, &count, E));
+    CHECK(count == 1 && holds(out, 5, 6));
+    float raw[2];
+    FAILS(OST_JIT_ERROR, "was donated", ost_tensor_read(in[1], raw, sizeof raw, E));
+    CHECK(holds(in[0], 1, 2));
+    ost_tensor_release(out);
+    ost_tensor_release(in[0]);
+    ost_tensor_release(in[1]);
+  }
+  OK(ost_jit_free_intermediates(jit, &freed, E));
+  CHECK(freed > 0); /* the memory of what was donated */
+  FAILS(OST_INVALID_ARGUMENT, "call is NULL", ost_jit_call_with(jit, NULL, NULL, 0, NULL, E));
+  ost_jit_destroy(jit);
+  ost_session_destroy(session);
+}
+
+static void test_session_entries(ost_context_t* context, const char* device) {
+  ost_session_t* session;
+  ost_session_stats_t stats = SIZED(ost_session_stats_t);
+  ost_tensor_t *bits, *again, *wrong;
+  uint32_t a[4], b[4];
+  int runs = 0;
+  OK(ost_session_create(context, NULL, &session, E));
+  OK(ost_session_seed(session, 7, E));
+  OK(ost_tensor_random(session, "bits", &(ost_dim_t){4, NULL}, 1, device, &bits, E));
+  OK(ost_session_seed(session, 7, E));
+  OK(ost_tensor_random(session, "bits", &(ost_dim_t){4, NULL}, 1, device, &again, E));
+  OK(ost_tensor_read(bits, a, sizeof a, E));
+  OK(ost_tensor_read(again, b, sizeof b, E));
+  CHECK(memcmp(a, b, sizeof a) == 0 && a[0] != a[1]);
+  FAILS(OST_INVALID_ARGUMENT, "there are: bits, uniform, normal",
+        ost_tensor_random(session, "dice", NULL, 0, device, &wrong, E));
+  OK(ost_session_uncaptured(session, count_up, &runs, E));
+  OK(ost_session_uncaptured(session, count_up, &runs, E));
+  FAILS(OST_CANCELLED, "three are enough", ost_session_uncaptured(session, count_up, &runs, E));
+  OK(ost_tensor_freeze(bits, E));
+  FAILS(OST_JIT_ERROR, "is frozen", ost_tensor_assign(bits, again, NULL, 0, E));
+  OK(ost_session_stats(session, &stats, E));
+  CHECK(stats.graph_nodes > 0 && stats.schedules > 0 && stats.eager_runs > 0);
+  ost_tensor_release(bits);
+  ost_tensor_release(again);
+  ost_session_destroy(session);
+}
+
 void test_jit(ost_context_t* context, const char* device) {
   calls_t calls = {0};
   ost_jit_t* jit;
   ost_program_t* program;
+  test_call_with(context, device);
+  test_session_entries(context, device);
   ost_run_stats_t stats = SIZED(ost_run_stats_t);
   ost_jit_options_t options = SIZED(ost_jit_options_t);
   OK(ost_session_create(context, NULL, &calls.session, E));

@@ -621,7 +621,8 @@ OST_EXPORT ost_status_t ost_session_create(ost_context_t* context,
                                            const ost_compile_options_t* options,
                                            ost_session_t** out_session, ost_error_t* error);
 OST_EXPORT void ost_session_destroy(ost_session_t* session);
-/* Declares a variable, or changes its value; shapes may then name it. */
+/* Declares a variable, or changes its value; shapes may then name it. Lazy tensors are realized
+ * first, at the old value. While a function is captured no value changes. */
 OST_EXPORT ost_status_t ost_session_bind(ost_session_t* session, const ost_var_t* var,
                                          int64_t value, ost_error_t* error);
 
@@ -653,12 +654,13 @@ OST_EXPORT ost_status_t ost_tensor_assign(ost_tensor_t* target, ost_tensor_t* va
 OST_EXPORT ost_status_t ost_tensor_realize(ost_tensor_t* const* tensors, uint32_t count,
                                            ost_error_t* error);
 /* Dims: `value` is the concrete one, `expr` set where it is not a number. Text lives as long as the
- * tensor. */
+ * tensor. While a function is captured a dimension that is not a number has the value -1. */
 OST_EXPORT ost_status_t ost_tensor_type(ost_tensor_t* tensor, ost_type_desc_t* out_type,
                                         ost_error_t* error);
 OST_EXPORT const char* ost_tensor_device(ost_tensor_t* tensor); /* "cpu:0"; NULL for NULL */
 OST_EXPORT uint32_t ost_tensor_is_realized(ost_tensor_t* tensor);
-/* Realizes and copies to the host; `bytes` must be the tensor's exactly. */
+/* Realizes and copies to the host; `bytes` must be the tensor's exactly. OST_JIT_ERROR while a
+ * function is captured: the program would keep for ever what was read. */
 OST_EXPORT ost_status_t ost_tensor_read(ost_tensor_t* tensor, void* data, uint64_t bytes,
                                         ost_error_t* error);
 OST_EXPORT void ost_tensor_retain(ost_tensor_t* tensor);
@@ -675,17 +677,30 @@ OST_EXPORT ost_status_t ost_jit_outputs_add(ost_jit_outputs_t* outputs, ost_tens
 typedef ost_status_t (*ost_jit_fn)(void* user, ost_tensor_t* const* inputs, uint32_t input_count,
                                    ost_jit_outputs_t* outputs, ost_error_t* error);
 
+/* What happens to the outputs of a captured program. */
 enum {
-  OST_JIT_REUSE =
-      /* outputs belong to the program: a tensor of an earlier call is stale after the next, and
-       * reading it fails */
-  0,
-  OST_JIT_FRESH = 1 /* new storage for each call */
+  /* they belong to the program: a tensor of an earlier call is stale after the next, and reading it
+   * fails */
+  OST_JIT_REUSE = 0,
+  /* new storage for each call */
+  OST_JIT_FRESH = 1,
+  /* the memory of donated inputs serves the outputs of later calls: those tensors have no value
+   * after the call, and reading one fails */
+  OST_JIT_DONATE = 2
 };
 typedef struct ost_jit_options_t {
   uint32_t size;
   uint32_t outputs;  /* OST_JIT_* */
   uint32_t disabled; /* 1: every call is eager */
+  /* 1: kernels run in every replay even if all that they read is constant or frozen */
+  uint32_t no_prune;
+  /* how many signatures may have a program at once; the one used longest ago makes room. 0 or 1:
+   * another signature than the captured one is an error */
+  uint32_t programs;
+  uint32_t parameter_count;
+  const char* const* parameters; /* names of the inputs, by position; NULL: they have none */
+  const uint32_t* donated;       /* positions of inputs, for OST_JIT_DONATE; NULL: all of them */
+  uint32_t donated_count;
   uint32_t reserved;
 } ost_jit_options_t;
 typedef struct ost_jit_var_t {
@@ -698,18 +713,88 @@ OST_EXPORT ost_status_t ost_jit_create(ost_session_t* session, ost_jit_fn functi
                                        ost_error_t* error);
 OST_EXPORT void ost_jit_destroy(ost_jit_t* jit);
 /* Results go to out_tensors[0 .. *out_count), which the caller releases; more than `capacity` of
- * them is an error that says how many there are. */
+ * them is an error that says how many there are. Within the function of another jit, the function
+ * becomes a part of that one. */
 OST_EXPORT ost_status_t ost_jit_call(ost_jit_t* jit, ost_tensor_t* const* inputs,
                                      uint32_t input_count, const ost_jit_var_t* vars,
                                      uint32_t var_count, ost_tensor_t** out_tensors,
                                      uint32_t capacity, uint32_t* out_count, ost_error_t* error);
+
+/* A host value that the function uses. A capture freezes it, so its bits are part of the signature:
+ * a call with other bits is an error. */
+typedef struct ost_scalar_t {
+  const char* name;
+  ost_dtype_t dtype;
+  uint32_t reserved;
+  uint64_t bits; /* of the value, in the low bytes */
+} ost_scalar_t;
+/* A call with all that it can have. The order in which inputs and scalars are named does not
+ * matter: with parameters in the options a named input goes to its parameter, without them named
+ * inputs follow the others in the order of their names. */
+typedef struct ost_jit_call_t {
+  uint32_t size;
+  uint32_t input_count;
+  ost_tensor_t* const* inputs;
+  const char* const* names; /* one an input, NULL entries go by position; NULL: all of them do */
+  const ost_scalar_t* scalars;
+  const ost_jit_var_t* vars;
+  uint32_t scalar_count;
+  uint32_t var_count;
+} ost_jit_call_t;
+OST_EXPORT ost_status_t ost_jit_call_with(ost_jit_t* jit, const ost_jit_call_t* call,
+                                          ost_tensor_t** out_tensors, uint32_t capacity,
+                                          uint32_t* out_count, ost_error_t* error);
+/* Within the function only: a scalar of the call by its name, which lives until the function
+ * returns. OST_NOT_FOUND if the call has none of this name. */
+OST_EXPORT ost_status_t ost_jit_outputs_scalar(const ost_jit_outputs_t* outputs, const char* name,
+                                               ost_scalar_t* out_scalar, ost_error_t* error);
+
 OST_EXPORT uint32_t ost_jit_captured(ost_jit_t* jit);
 OST_EXPORT void ost_jit_reset(ost_jit_t* jit);
-/* OST_NOT_FOUND before capture. */
+/* The program that was captured or replayed last, with what the tensors that the function closes
+ * over hold now as initial values of its states. OST_NOT_FOUND before capture. */
 OST_EXPORT ost_status_t ost_jit_program(ost_jit_t* jit, ost_program_t** out_program,
                                         ost_error_t* error);
 OST_EXPORT ost_status_t ost_jit_stats(ost_jit_t* jit, ost_run_stats_t* out_stats,
                                       ost_error_t* error);
+/* Frees arenas, and output storage that no tensor holds; out_bytes (may be NULL) says how much. The
+ * next call makes them anew. What the program updates in place stays. */
+OST_EXPORT ost_status_t ost_jit_free_intermediates(ost_jit_t* jit, uint64_t* out_bytes,
+                                                   ost_error_t* error);
+/* The same for the arenas of an instance. */
+OST_EXPORT ost_status_t ost_instance_free_intermediates(ost_instance_t* instance,
+                                                        uint64_t* out_bytes, ost_error_t* error);
+
+/* Runs `body` outside of the capture that is going on, if one is: its work happens now, once, and
+ * is not a part of the program. Values of the captured function cannot be used in it; tensors can
+ * be read. An error that it returns is that of this function. */
+typedef ost_status_t (*ost_uncaptured_fn)(void* user, ost_error_t* error);
+OST_EXPORT ost_status_t ost_session_uncaptured(ost_session_t* session, ost_uncaptured_fn body,
+                                               void* user, ost_error_t* error);
+
+/* A promise that the tensor is never written again: assigns to it fail from here on, and captured
+ * programs compute once what depends on such tensors and constants alone. */
+OST_EXPORT ost_status_t ost_tensor_freeze(ost_tensor_t* tensor, ost_error_t* error);
+
+/* Random numbers, Philox4x32-10 with counters in device memory: a replay draws what the next eager
+ * call would have drawn. "bits" (u32), "uniform" (f32 in [0, 1)), "normal" (f32). Lazy. */
+OST_EXPORT ost_status_t ost_tensor_random(ost_session_t* session, const char* kind,
+                                          const ost_dim_t* dims, uint32_t rank, const char* device,
+                                          ost_tensor_t** out_tensor, ost_error_t* error);
+/* Starts the random numbers of all devices anew; captured programs follow. The seed is 0 at first.
+ */
+OST_EXPORT ost_status_t ost_session_seed(ost_session_t* session, uint64_t seed, ost_error_t* error);
+
+/* What the session did since it was created. Replays change none of it. */
+typedef struct ost_session_stats_t {
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t graph_nodes; /* appended to its lazy graph */
+  uint64_t schedules;   /* graphs that were turned into programs */
+  uint64_t eager_runs;  /* runs that no captured program did */
+} ost_session_stats_t;
+OST_EXPORT ost_status_t ost_session_stats(ost_session_t* session, ost_session_stats_t* out_stats,
+                                          ost_error_t* error);
 
 /* --- array files --- */
 

@@ -87,6 +87,12 @@ class Instance {
     call(ost_instance_stats, get(), &stats);
     return stats;
   }
+  // Frees the arenas until the next run; bytes that were freed.
+  uint64_t free_intermediates() {
+    uint64_t bytes = 0;
+    call(ost_instance_free_intermediates, get(), &bytes);
+    return bytes;
+  }
   void profile(bool on) { call(ost_instance_profile, get(), on ? 1u : 0u); }
   std::vector<ost_kernel_time_t> times() const {
     std::vector<ost_kernel_time_t> out(ost_instance_time_count(get()));

@@ -41,6 +41,7 @@ constexpr ost_dtype_t dtype_of() {
 // A dimension: a number, or an expression over variables.
 struct Dim {
   Dim(int64_t v) : value(v) {}                // NOLINT: numbers are dimensions
+  Dim(int v) : value(v) {}                    // NOLINT: 0 is a number, not a null pointer
   Dim(const char* e) : expr(e) {}             // NOLINT: so are expressions
   Dim(std::string e) : expr(std::move(e)) {}  // NOLINT
   int64_t value = 0;
