@@ -13,8 +13,10 @@ Result<capture::Session::Random> random_kind(std::string_view kind) {
   if (kind == "bits") return Random::bits;
   if (kind == "uniform") return Random::uniform;
   if (kind == "normal") return Random::normal;
-  return fail(OST_INVALID_ARGUMENT, "random numbers of kind '{}' are unknown; there are: bits, "
-              "uniform, normal", kind);
+  return fail(OST_INVALID_ARGUMENT,
+              "random numbers of kind '{}' are unknown; there are: bits, "
+              "uniform, normal",
+              kind);
 }
 
 }  // namespace

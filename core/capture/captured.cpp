@@ -70,11 +70,12 @@ Result<> Captured::check_states() const {
       if (!(state_written_[i] || state_written_[k]) ||
           !overlap(parts_.states[i]->storage(), parts_.states[k]->storage()))
         continue;
-      return fail(OST_JIT_ERROR,
-                  "tensors {} and {}, which the function closes over, share memory, and the program "
-                  "writes tensor {}; give it a copy",
-                  parts_.states[k]->id(), parts_.states[i]->id(),
-                  parts_.states[state_written_[i] ? i : k]->id());
+      return fail(
+          OST_JIT_ERROR,
+          "tensors {} and {}, which the function closes over, share memory, and the program "
+          "writes tensor {}; give it a copy",
+          parts_.states[k]->id(), parts_.states[i]->id(),
+          parts_.states[state_written_[i] ? i : k]->id());
     }
   }
   return {};
@@ -159,7 +160,8 @@ Result<std::vector<runtime::BufferRef>> Captured::bind_inputs(const Arguments& c
                      runtime::Buffer::allocate(given.buffer->device(), given.bytes));
     }
     scratch_[i].bytes = given.bytes;
-    OST_TRY(runtime::Buffer::copy(*scratch_[i].buffer, 0, *given.buffer, given.offset, given.bytes));
+    OST_TRY(
+        runtime::Buffer::copy(*scratch_[i].buffer, 0, *given.buffer, given.offset, given.bytes));
     in.back() = scratch_[i];
   }
   return in;

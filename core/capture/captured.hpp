@@ -11,8 +11,8 @@
 namespace ost::capture {
 
 enum class OutputMode : uint8_t {
-  reuse,   // storage belongs to the program; a tensor of an earlier call is stale once it is overwritten, reading it fails
-  fresh,   // new storage for each call
+  reuse,  // storage belongs to the program; a tensor of an earlier call is stale once it is overwritten, reading it fails
+  fresh,  // new storage for each call
   donate,  // the storage of donated inputs serves the outputs of later calls; those inputs have no value any more
 };
 
@@ -66,8 +66,8 @@ class Captured {
   const std::vector<uint32_t> donated_;  // none: all
   std::vector<bool> state_written_;
   std::vector<std::unique_ptr<OutputSet>> sets_;
-  OutputSet once_;                          // of this call, where outputs are not reused
-  std::vector<runtime::BufferPtr> pool_;    // donated memory that no output has taken yet
+  OutputSet once_;                           // of this call, where outputs are not reused
+  std::vector<runtime::BufferPtr> pool_;     // donated memory that no output has taken yet
   std::vector<runtime::BufferRef> scratch_;  // by input: a copy where the tensor is also an output
 };
 

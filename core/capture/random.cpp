@@ -31,9 +31,7 @@ class Words {
     if (!r && !error_) error_ = std::move(r).error();
     return r && !error_ ? *r : 0;
   }
-  NodeId binary(Op op, NodeId a, NodeId b) {
-    return error_ ? 0 : keep(ir::binary(g_, op, a, b));
-  }
+  NodeId binary(Op op, NodeId a, NodeId b) { return error_ ? 0 : keep(ir::binary(g_, op, a, b)); }
   NodeId cast(NodeId x, DType to) { return error_ ? 0 : keep(ir::cast(g_, x, to)); }
   NodeId number(DType type, uint64_t value) {
     return error_ ? 0 : keep(ir::full_int(g_, type, shape_, static_cast<int64_t>(value)));
@@ -41,9 +39,7 @@ class Words {
   NodeId real(double value) { return error_ ? 0 : keep(ir::full(g_, DType::f32, shape_, value)); }
   NodeId unary(Op op, NodeId x) { return error_ ? 0 : keep(ir::unary(g_, op, x)); }
   NodeId low(NodeId x) { return cast(x, DType::u32); }
-  NodeId high(NodeId x) {
-    return low(binary(Op::shr, x, number(DType::u64, 32)));
-  }
+  NodeId high(NodeId x) { return low(binary(Op::shr, x, number(DType::u64, 32))); }
   // Element i of a vector, everywhere.
   NodeId broadcast_element(NodeId vector, int64_t i) {
     if (error_) return 0;
@@ -71,10 +67,8 @@ std::array<NodeId, 2> Words::philox(NodeId key, NodeId counter, uint32_t stream)
                           number(DType::u32, 0)};
   std::array<NodeId, 2> k{low(key), high(key)};
   for (int round = 0; round < kRounds; ++round) {
-    const NodeId p0 =
-        binary(Op::mul, cast(x[0], DType::u64), number(DType::u64, kMultipliers[0]));
-    const NodeId p1 =
-        binary(Op::mul, cast(x[2], DType::u64), number(DType::u64, kMultipliers[1]));
+    const NodeId p0 = binary(Op::mul, cast(x[0], DType::u64), number(DType::u64, kMultipliers[0]));
+    const NodeId p1 = binary(Op::mul, cast(x[2], DType::u64), number(DType::u64, kMultipliers[1]));
     x = {binary(Op::bit_xor, binary(Op::bit_xor, high(p1), x[1]), k[0]), low(p1),
          binary(Op::bit_xor, binary(Op::bit_xor, high(p0), x[3]), k[1]), low(p0)};
     for (size_t i = 0; i < 2; ++i) k[i] = binary(Op::add, k[i], number(DType::u32, kWeyl[i]));

@@ -30,8 +30,7 @@ Result<> place_by_parameter(const JitCall& call, std::span<const std::string> pa
     if (at >= parameters.size())
       return fail(OST_JIT_ERROR, "{} inputs were given, the function has {} parameters: {}",
                   call.inputs.size(), parameters.size(), fmt::join(parameters, ", "));
-    if (out.inputs[at])
-      return fail(OST_JIT_ERROR, "parameter '{}' is given twice", parameters[at]);
+    if (out.inputs[at]) return fail(OST_JIT_ERROR, "parameter '{}' is given twice", parameters[at]);
     out.inputs[at] = call.inputs[i];
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -90,9 +89,8 @@ Result<> check_vars(std::span<const Var> want, std::span<const JitVar> got) {
   }
   for (size_t i = 0; i < got.size(); ++i) {
     if (got[i].var == want[i]) continue;
-    return fail(OST_JIT_ERROR,
-                "variable {} is '{}' in [{}, {}], the capture has '{}' in [{}, {}]", i,
-                got[i].var.name, got[i].var.min, got[i].var.max, want[i].name, want[i].min,
+    return fail(OST_JIT_ERROR, "variable {} is '{}' in [{}, {}], the capture has '{}' in [{}, {}]",
+                i, got[i].var.name, got[i].var.min, got[i].var.max, want[i].name, want[i].min,
                 want[i].max);
   }
   return {};
@@ -141,8 +139,10 @@ Result<> Signature::check(const Arguments& call, const Session& session) const {
     const Input& want = inputs[i];
     const Tensor& got = *call.inputs[i];
     if (call.names[i] != want.name) {
-      return fail(OST_JIT_ERROR, "{} was given, the capture has {} there; call reset() to capture "
-                  "again", text_of(call.names[i], i), text_of(want.name, i));
+      return fail(OST_JIT_ERROR,
+                  "{} was given, the capture has {} there; call reset() to capture "
+                  "again",
+                  text_of(call.names[i], i), text_of(want.name, i));
     }
     if (got.dtype() == want.dtype && got.shape() == want.shape && got.device() == want.device)
       continue;

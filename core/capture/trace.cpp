@@ -105,8 +105,8 @@ Result<Program> Jit::prune(Program program) {
   const auto once = std::make_shared<const Program>(std::move(split.once));
   std::vector<runtime::DevicePtr> devices(session_.devices_.begin(),
                                           session_.devices_.begin() + once->device_count);
-  OST_TRY_ASSIGN(auto instance, runtime::Instance::create(once, devices, session_.compiler(),
-                                                          options));
+  OST_TRY_ASSIGN(auto instance,
+                 runtime::Instance::create(once, devices, session_.compiler(), options));
   std::vector<runtime::BufferRef> out;
   for (uint32_t o = 0; o < once->outputs.size(); ++o) {
     OST_TRY_ASSIGN(const uint64_t bytes, instance->output_bytes(o, {}));
@@ -143,8 +143,7 @@ Result<std::unique_ptr<Captured>> Jit::compile(const Arguments& call, Traced tra
   parts.program = std::make_shared<const Program>(std::move(program));
   OST_TRY_ASSIGN(parts.instance, runtime::Instance::create(parts.program, std::move(devices),
                                                            session_.compiler(), options));
-  return std::make_unique<Captured>(session_, std::move(parts), options_.outputs,
-                                    options_.donated);
+  return std::make_unique<Captured>(session_, std::move(parts), options_.outputs, options_.donated);
 }
 
 }  // namespace ost::capture

@@ -33,9 +33,8 @@ std::vector<bool> unchanging_steps(const Program& p, const std::vector<bool>& fr
     changed = false;
     for (size_t s = 0; s < p.steps.size(); ++s) {
       const Step& step = p.steps[s];
-      const bool stays = !step.vars.empty() || std::ranges::any_of(step.args, [&](uint32_t b) {
-        return !fixed[b];
-      });
+      const bool stays = !step.vars.empty() ||
+                         std::ranges::any_of(step.args, [&](uint32_t b) { return !fixed[b]; });
       if (!stays || !pruned[s]) continue;
       pruned[s] = false;
       changed = true;
@@ -99,7 +98,7 @@ class Part {
     to_.numerics = from_.numerics;
     to_.device_count = from_.device_count;
     connect_steps(to_, access);
-    OST_TRY(place_temps(to_, options));
+    place_temps(to_, options);
     return std::move(to_);
   }
 

@@ -8,8 +8,8 @@
 namespace ost {
 
 struct PruneSplit {
-  Program once;  // no inputs, no variables; its outputs are what `rest` needs
-  Program rest;  // has a constant without data for each output of `once`
+  Program once;                   // no inputs, no variables; its outputs are what `rest` needs
+  Program rest;                   // has a constant without data for each output of `once`
   std::vector<uint32_t> results;  // output of `once` -> constant of `rest`
 };
 

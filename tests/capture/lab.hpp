@@ -42,12 +42,12 @@ Raised raised(Body&& body) {
   return {};
 }
 
-#define EXPECT_JIT_ERROR(body, text)                                                      \
-  do {                                                                                    \
-    const capture_test::Raised raised_ = capture_test::raised([&] { body; });             \
+#define EXPECT_JIT_ERROR(body, text)                                                        \
+  do {                                                                                      \
+    const capture_test::Raised raised_ = capture_test::raised([&] { body; });               \
     EXPECT_EQ(raised_.status, static_cast<ost_status_t>(OST_JIT_ERROR)) << raised_.message; \
-    EXPECT_NE(raised_.message.find(text), std::string::npos)                              \
-        << "found: " << raised_.message << "\nwanted: " << (text);                        \
+    EXPECT_NE(raised_.message.find(text), std::string::npos)                                \
+        << "found: " << raised_.message << "\nwanted: " << (text);                          \
   } while (0)
 
 class Lab : public testing::TestWithParam<std::string> {
@@ -102,8 +102,8 @@ class Lab : public testing::TestWithParam<std::string> {
   Session session{context()};
 };
 
-#define INSTANTIATE_ON_DEVICES(suite)                                                          \
-  INSTANTIATE_TEST_SUITE_P(Devices, suite, testing::Values("ref:0", "cpu:0"),                  \
+#define INSTANTIATE_ON_DEVICES(suite)                                         \
+  INSTANTIATE_TEST_SUITE_P(Devices, suite, testing::Values("ref:0", "cpu:0"), \
                            [](const auto& d) { return d.param.substr(0, 3); })
 
 }  // namespace capture_test

@@ -59,9 +59,7 @@ TEST_P(CaptureLifecycle, ADisabledJitIsAlwaysEager) {
 
 TEST_P(CaptureLifecycle, ACaptureOfNoKernelRaisesAndLeavesNoState) {
   bool computes = false;
-  Jit jit(session, [&](const Tensors& in) {
-    return Tensors{computes ? plus(in[0], 1) : in[0]};
-  });
+  Jit jit(session, [&](const Tensors& in) { return Tensors{computes ? plus(in[0], 1) : in[0]}; });
   jit({floats({1})});
   EXPECT_JIT_ERROR(jit({floats({1})}), "no kernel was recorded");
   EXPECT_FALSE(jit.captured());
@@ -144,8 +142,7 @@ TEST_P(CaptureLifecycle, NestedCapturesAreInlined) {
   });
   for (int i = 0; i < 5; ++i) {
     const float x = static_cast<float>(i);
-    EXPECT_EQ(values(outer({floats({x}), floats({x + 1})})[0]),
-              Floats{(x + 1) + 10 * (x + 2)});
+    EXPECT_EQ(values(outer({floats({x}), floats({x + 1})})[0]), Floats{(x + 1) + 10 * (x + 2)});
   }
   EXPECT_EQ(inner_bodies, 4);
   EXPECT_FALSE(inner.captured());  // the calls within were a part of the outer jit
@@ -226,9 +223,8 @@ TEST_P(CaptureLifecycle, EachReceiverHasItsOwnCapture) {
   const auto make = [&](float w) {
     const Tensor weight = floats({w});
     return std::make_unique<std::pair<Tensor, Jit>>(
-        weight, Jit(session, [this, weight](const Tensors& in) {
-          return Tensors{mul(in[0], weight)};
-        }));
+        weight,
+        Jit(session, [this, weight](const Tensors& in) { return Tensors{mul(in[0], weight)}; }));
   };
   const auto one = make(2), two = make(3);
   for (int i = 0; i < 4; ++i) {

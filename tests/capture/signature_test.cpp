@@ -8,8 +8,7 @@ namespace capture_test {
 class CaptureSignature : public Lab {
  protected:
   Jit adder(const JitOptions& options = {}) {
-    return Jit(
-        session, [this](const Tensors& in) { return Tensors{add(in[0], in[1])}; }, options);
+    return Jit(session, [this](const Tensors& in) { return Tensors{add(in[0], in[1])}; }, options);
   }
 };
 INSTANTIATE_ON_DEVICES(CaptureSignature);
@@ -46,8 +45,7 @@ TEST_P(CaptureSignature, TheOrderOfNamesDoesNotMatter) {
 TEST_P(CaptureSignature, PositionAndNameAreTheSameParameter) {
   JitOptions options;
   options.parameters = {"x", "y"};
-  Jit jit(
-      session, [&](const Tensors& in) { return Tensors{op("sub", {in[0], in[1]})}; }, options);
+  Jit jit(session, [&](const Tensors& in) { return Tensors{op("sub", {in[0], in[1]})}; }, options);
   const Tensor x = floats({5}), y = floats({2});
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(values(jit({x, y})[0]), Floats{3});
@@ -70,14 +68,15 @@ TEST_P(CaptureSignature, TensorsInContainersAreInputs) {
   for (int i = 0; i < 4; ++i) {
     const float v = static_cast<float>(i);
     // By name: d.a, d.b, l.0, l.1
-    const Arguments call = Arguments()
-                               .add("l", Tensors{floats({v}), floats({2})})
-                               .add("d", std::map<std::string, Tensor>{{"b", floats({3})},
-                                                                       {"a", floats({4})}});
+    const Arguments call =
+        Arguments()
+            .add("l", Tensors{floats({v}), floats({2})})
+            .add("d", std::map<std::string, Tensor>{{"b", floats({3})}, {"a", floats({4})}});
     EXPECT_EQ(values(jit(call)[0]), Floats{4000 + 300 + 10 * v + 2});
   }
-  EXPECT_JIT_ERROR(jit(Arguments().add("l", Tensors{floats({1}), floats({2}), floats({3})}).add(
-                       "d", std::map<std::string, Tensor>{{"a", floats({4})}})),
+  EXPECT_JIT_ERROR(jit(Arguments()
+                           .add("l", Tensors{floats({1}), floats({2}), floats({3})})
+                           .add("d", std::map<std::string, Tensor>{{"a", floats({4})}})),
                    "was given, the capture has input 'd.b'");
 }
 
@@ -164,8 +163,9 @@ TEST_P(CaptureSignature, AViewBindsAnyOffsetOfItsBuffer) {
 
 TEST_P(CaptureSignature, AStrangeAlignmentIsRefusedWhenTheViewIsMade) {
   Buffer memory(context(), device(), 1024);
-  EXPECT_NE(raised([&] { session.tensor(memory, 1, OST_DTYPE_F32, {2}); }).message.find(
-                "offset 1 is no multiple"),
+  EXPECT_NE(raised([&] {
+              session.tensor(memory, 1, OST_DTYPE_F32, {2});
+            }).message.find("offset 1 is no multiple"),
             std::string::npos);
 }
 
@@ -230,8 +230,7 @@ TEST_P(CaptureSignature, ADimensionHasNoNumberWhileItIsCaptured) {
     seen.push_back(in[0].type().dims[0].value);
     return Tensors{plus(in[0], 1)};
   });
-  const Arguments call =
-      Arguments().add(floats({3}, {1, 2, 3}, {"n"})).add(var("n", 0, 8, 3));
+  const Arguments call = Arguments().add(floats({3}, {1, 2, 3}, {"n"})).add(var("n", 0, 8, 3));
   for (int i = 0; i < 3; ++i) jit(call);
   EXPECT_EQ(seen, (std::vector<int64_t>{3, -1}));  // so it cannot be frozen by mistake
 }
