@@ -6,6 +6,7 @@
 
 #include "core/runtime/call.hpp"
 #include "core/runtime/device.hpp"
+#include "core/runtime/layers/layers.hpp"
 #include "core/runtime/log.hpp"
 
 namespace ost::runtime {
@@ -99,7 +100,8 @@ Error error_of(ost_status_t status, const ost_error_t& error, std::string_view w
   return e;
 }
 
-Result<DriverPtr> Driver::create(const PluginPtr& plugin, const DriverOptions& options) {
+Result<DriverPtr> Driver::create(const PluginPtr& bare, const DriverOptions& options) {
+  OST_TRY_ASSIGN(const PluginPtr plugin, with_layers(bare));
   LiveDrivers& live = live_drivers();
   std::unique_lock lock(live.mutex);
   LiveDrivers::Slot& slot = live.slots[identity_of(*plugin)];

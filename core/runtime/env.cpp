@@ -15,6 +15,8 @@ constexpr EnvVariable kTable[] = {
     {"OSTINATO_CACHE_DIR", "folder of the compile cache; \"off\" for none",
      "$XDG_CACHE_HOME/ostinato, ~/.cache/ostinato"},
     {"OSTINATO_DEVICE", "the device that \"auto\" must take", "the best one that is available"},
+    {"OSTINATO_FAULT", "of the layer fault: \"fail|lose|delay:ENTRY:N\" or \"seed:S:RANGE\"", ""},
+    {"OSTINATO_LAYERS", "layers over every plugin: \"validate,trace,fault\"", ""},
     {"OSTINATO_OPTIONS", "options of drivers: \"threads=4;cpu.isa=avx2\", for all or for one", ""},
     {"OSTINATO_PLUGINS", "globs of driver names to load, those with ! not to load: \"cpu,!hip*\"",
      "all"},
@@ -26,6 +28,9 @@ constexpr EnvVariable kTable[] = {
      "1: \"auto\" fails where it would pass over a better device that does not open", "0"},
     {"OSTINATO_THREADS", "threads of drivers that have any; \"threads\" in OSTINATO_OPTIONS wins",
      "all cores"},
+    {"OSTINATO_TRACE_FILE", "where the layer trace writes", "ostinato-trace.json"},
+    {"OSTINATO_VALIDATE_FILE", "where the layer validate appends its findings, one a line or more",
+     ""},
 };
 
 bool has_raised_privileges() { return getauxval(AT_SECURE) != 0; }
