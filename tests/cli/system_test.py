@@ -1,5 +1,6 @@
 """devices, plugins, doctor, env, version, cache, help, wrong usage."""
 
+import json
 import os
 import unittest
 
@@ -68,6 +69,14 @@ class System(ToolTest):
         findings = self.ost("doctor", "--json", code=OK if len(self.devices()) > 1 else DIFFERS).json["findings"]
         for device in self.devices():
             self.assertIn({"what": f"device {device}", "ok": True, "text": "opened, the self-test passed"}, findings)
+
+    def test_trace_writes_what_the_devices_did(self) -> None:
+        done = self.ost("trace", "-o", "t.json", "run", "sum(x*x)", "--shape", "x=100", "--device", "ref:0", "--json")
+        self.assertEqual((done.code, done.json["kernels"]), (OK, 1))
+        events = json.loads((self.folder / "t.json").read_text())["traceEvents"]
+        self.assertLessEqual({"compile", "kernel", "submit"}, {e.get("cat") for e in events})
+        self.fails(USAGE, "trace", says="no command was given")
+        self.fails(USAGE, "trace", "no-such-command", says="no command 'no-such-command'")
 
     def test_env_says_value_and_origin(self) -> None:
         variables = {v["name"]: v for v in self.ost("env", "--json", OSTINATO_DEVICE="ref:0").json["variables"]}

@@ -26,7 +26,8 @@ class CommandLine {
     for (void (CommandLine::*add)() :
          {&CommandLine::add_devices, &CommandLine::add_run, &CommandLine::add_capture,
           &CommandLine::add_replay, &CommandLine::add_verify, &CommandLine::add_explain,
-          &CommandLine::add_reports, &CommandLine::add_bench, &CommandLine::add_cache}) {
+          &CommandLine::add_reports, &CommandLine::add_bench, &CommandLine::add_cache,
+          &CommandLine::add_trace}) {
       (this->*add)();
     }
   }
@@ -35,7 +36,10 @@ class CommandLine {
     try {
       app_.parse(argc, argv);
       for (const auto& [texts, list, flag] : named_) split(*texts, *list, flag);
-      for (const CLI::App* c : app_.get_subcommands()) o_.command = c->get_name();
+      for (const CLI::App* c : app_.get_subcommands()) {
+        o_.command = c->get_name();
+        if (o_.command == "trace") o_.traced = c->remaining();
+      }
       return std::nullopt;
     } catch (const CLI::Success& e) {  // help was asked for
       return app_.exit(e);
@@ -244,6 +248,17 @@ class CommandLine {
         ->required()
         ->check(CLI::IsMember({"ls", "prune", "clear"}));
     c->add_option("--max-bytes", o_.max_bytes, "prune: what may stay (1 GiB)")->type_name("N");
+  }
+
+  void add_trace() {
+    CLI::App* c = app_.add_subcommand(
+        "trace", "run another command and write what the devices did when, for ui.perfetto.dev");
+    c->footer(
+        "Examples:\n  ost trace -o t.json replay m.ost.json --device cpu:0\n"
+        "  ost trace run 'sum(x*x)' --shape x=1000 --json");
+    c->add_option("-o,--trace-file", o_.trace_file, "the file to write (ostinato-trace.json)")
+        ->type_name("FILE");
+    c->prefix_command();
   }
 
   std::vector<std::string> command_names() const {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "command_line.hpp"
@@ -23,13 +24,36 @@ void print_log(void*, uint32_t level, const char* message) {
   fmt::print(stderr, "ost: {}: {}\n", kNames[level], message);
 }
 
+int run_trace(const Options& options);
+
 int dispatch(const Options& options) {
+  if (options.command == "trace") return run_trace(options);
   if (!options.quiet)
     ost_log_set(print_log, nullptr, options.verbose ? OST_LOG_INFO : OST_LOG_WARNING);
   for (const auto& [name, run] : kCommands) {
     if (options.command == name) return run(options);
   }
   throw Failure(kInternal, fmt::format("command '{}' is not implemented", options.command));
+}
+
+// The layer `trace` over whatever the rest of the command line does.
+int run_trace(const Options& options) {
+  if (options.traced.empty()) throw Failure(kUsage, "trace: no command was given");
+  const char* layers = std::getenv("OSTINATO_LAYERS");
+  const std::string with =
+      layers != nullptr && *layers != '\0' ? fmt::format("{},trace", layers) : "trace";
+  setenv("OSTINATO_LAYERS", with.c_str(), 1);
+  if (!options.trace_file.empty()) setenv("OSTINATO_TRACE_FILE", options.trace_file.c_str(), 1);
+  std::string program = "ost";
+  std::vector<std::string> words = options.traced;
+  std::vector<char*> argv = {program.data()};
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  Options inner;
+  if (const auto code = parse_command_line(static_cast<int>(argv.size()) - 1, argv.data(), inner))
+    return *code;
+  if (inner.command == "trace") throw Failure(kUsage, "trace: a trace of a trace");
+  return dispatch(inner);
 }
 
 int fail(int code, const char* message) {

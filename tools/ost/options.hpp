@@ -56,4 +56,7 @@ struct Options {
   std::string targets;          // link
   std::string cache_action;     // ls, prune, clear
   std::uint64_t max_bytes = 0;  // cache prune
+
+  std::string trace_file;           // trace
+  std::vector<std::string> traced;  // trace: the command and its arguments
 };
