@@ -2,7 +2,7 @@
 """Who may include whom. Prints one line per broken rule and exits 1 if there is one.
 
   core/<layer>      lower layers of core and itself, <ostinato/...>; no compiler or vendor header, no plugin's name
-  sdk/include       <ostinato/...>; a .h file beyond that only <stddef.h> and <stdint.h>
+  sdk/include       <ostinato/...>; a .h file beyond that only <stddef.h> and <stdint.h>; plugin_sync.h is the one implementation
   sdk/*, plugins/*  <ostinato/...>, files of the same folder, sdk/llvm; the vendor's and the system's headers
   sdk/conformance   the SDK, core and its own folder: it is a host, whose loader and interpreter are the oracle
   tools, bench, python, examples (but for plugins there)   of ours only <ostinato/ostinato.h> and .hpp
@@ -22,6 +22,7 @@ SOURCES = {".c", ".h", ".cpp", ".hpp", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 PLUGIN_NAME = re.compile(r'"(cpu|hip|levelzero|opencl)(:\d+)?"')
 VENDOR = re.compile(r"^(llvm|llvm-c|clang|lld|mlir|hip|hsa|rocm|level_zero|CL|OpenCL|cuda|spirv)(/|\.|$)")
+C_AND_THREADS = {"errno.h", "pthread.h", "stdarg.h", "stdio.h", "stdlib.h", "string.h", "time.h"}
 APPLICATION = {"ostinato/ostinato.h", "ostinato/ostinato.hpp"}
 
 
@@ -49,6 +50,8 @@ def core_rule(root: Path, name: str, quoted: bool, included: str) -> str | None:
 def sdk_header_rule(root: Path, name: str, quoted: bool, included: str) -> str | None:
     if included.startswith("ostinato/") or is_own_file(root, name, included, "sdk/include/ostinato"):
         return None
+    if name.endswith("/plugin_sync.h"):  # an implementation, not an ABI: C11 and POSIX threads
+        return None if included in C_AND_THREADS else "plugin_sync.h may use the C library and POSIX threads only"
     if name.endswith(".h") and included not in {"stddef.h", "stdint.h"}:
         return "a C header of the SDK may use <stddef.h> and <stdint.h> only"
     return "the SDK may use its own and the standard headers only" if quoted or "/" in included else None
