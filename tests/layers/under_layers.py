@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SEEDS = 12
+SEEDS = 6
 FIRST_SEED = int(os.environ.get("OSTINATO_TEST_SEED", "20261130"))
 RANGE = 400  # calls from which a seed picks one
 
