@@ -49,33 +49,27 @@ function(ost_add_library)
     VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}" INSTALL_RPATH "$ORIGIN")
 endfunction()
 
-# ost_add_plugin(NAME SOURCES ... [DEPS ...] [COMPANION]): lib/ostinato-plugins/libostinato_NAME.so, which sees the
-# SDK only and exports ost_plugin_negotiate only. NAME.ostplugin.json.in beside the sources is the discovery file;
-# OST_PLUGIN_SANITIZER says in it what the build is. COMPANION: a library that a plugin opens itself; it exports what its sources mark as visible.
-function(ost_add_plugin name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPANION" "" "SOURCES;DEPS")
+# The plugins of this tree are made as a stranger's are.
+include(ostinatoPlugin)
+
+# ost_add_tree_plugin(NAME SOURCES ... [DEPS ...]): ost_add_plugin, in the folder where this build finds it.
+function(ost_add_tree_plugin name)
+  ost_add_plugin(${name} ${ARGN} OUTPUT_DIRECTORY "${OST_PLUGIN_OUTPUT_DIRECTORY}"
+                 INSTALL_DIRECTORY "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
+  add_dependencies(runtime ostinato_${name})
+endfunction()
+
+# ost_add_plugin_companion(NAME SOURCES ... [DEPS ...]): a library beside a plugin that the plugin opens itself; it
+# exports what its sources mark as visible.
+function(ost_add_plugin_companion name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS")
   set(target ostinato_${name})
   add_library(${target} MODULE ${arg_SOURCES})
-  target_link_libraries(${target} PRIVATE ostinato::sdk ${arg_DEPS})
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,--gc-sections)
-  if(NOT arg_COMPANION)
-    set(map "${PROJECT_SOURCE_DIR}/cmake/plugin.map")
-    target_link_options(${target} PRIVATE "-Wl,--version-script=${map}")
-    set_target_properties(${target} PROPERTIES LINK_DEPENDS "${map}")
-  endif()
-  add_dependencies(runtime ${target})
-  set_target_properties(${target} PROPERTIES
-    PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${OST_PLUGIN_OUTPUT_DIRECTORY}" INSTALL_RPATH "$ORIGIN")
+  ost_plugin_library(${target})
+  target_link_libraries(${target} PRIVATE ${arg_DEPS})
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${OST_PLUGIN_OUTPUT_DIRECTORY}")
   install(TARGETS ${target} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
-  set(json "${name}.ostplugin.json")
-  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${json}.in")
-    set(OST_PLUGIN_SANITIZER none)
-    if(OSTINATO_SANITIZE MATCHES "(address|thread)")
-      set(OST_PLUGIN_SANITIZER "${CMAKE_MATCH_1}")
-    endif()
-    configure_file("${json}.in" "${OST_PLUGIN_OUTPUT_DIRECTORY}/${json}" @ONLY)
-    install(FILES "${OST_PLUGIN_OUTPUT_DIRECTORY}/${json}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/ostinato-plugins")
-  endif()
+  add_dependencies(runtime ${target})
 endfunction()
 
 # ost_add_executable(NAME SOURCES ... [DEPS ...]): bin/NAME, on the public C ABI only.

@@ -1,4 +1,4 @@
 /* A C program that was built against the installed library, and finds it at run time. */
 #include <ostinato/ostinato.h>
 
-int main(void) { return 0; }
+int main(void) { return ost_version_text()[0] == '\0'; }
