@@ -76,6 +76,11 @@ inline constexpr uint32_t kFirstSize = sizeof(T);
 template <>
 inline constexpr uint32_t kFirstSize<ost_jit_options_t> = 16;
 
+template <>
+inline constexpr uint32_t kFirstSize<ost_compile_options_t> = 32;
+template <>
+inline constexpr uint32_t kFirstSize<ost_program_desc_t> = 88;
+
 // Options: NULL is all defaults; a struct of a newer header is fine as long as what we do not know
 // is zero.
 template <typename T>

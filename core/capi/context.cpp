@@ -1,5 +1,5 @@
 // Contexts: plugins, devices, and the compiler that all programs of a context share.
-#include "core/capi/handles.hpp"
+#include "core/capi/function.hpp"
 
 using namespace ost;
 using namespace ost::capi;
@@ -70,6 +70,7 @@ Result<std::shared_ptr<ContextState>> make_context(const ost_context_options_t& 
   auto state = std::make_shared<ContextState>();
   options.cache = cache;
   state->registry = runtime::DeviceRegistry::create(options);
+  state->functions = std::make_shared<FunctionCache>();
   state->compiler = std::make_shared<runtime::Compiler>(std::move(cache));
   if (options.loader.search) state->folders = runtime::plugin_folders(options.loader);
   return state;

@@ -82,12 +82,15 @@ json::object explain_json(const Program& p) {
   for (const Group& g : p.groups) {
     json::array ops;
     for (const std::string& op : g.ops) ops.emplace_back(op);
+    json::array tiles;
+    for (const std::string& tile : g.tiles) tiles.emplace_back(tile);
     groups.push_back(
         {{"kind", name_of(g.kind)},
          {"ops", std::move(ops)},
          {"kernel", g.kernel == kNoIndex ? json::value() : json::value(p.kernels[g.kernel].name)},
          {"why", g.why},
          {"ended", g.ended},
+         {"tiles", std::move(tiles)},
          {"bytes_saved", g.bytes_saved.upper()},
          {"bytes_saved_for", g.bytes_saved.str()}});
   }
@@ -110,6 +113,7 @@ std::string explain_text(const Program& p) {
     out += fmt::format("\n{}: {}\n  kind   {}\n  why    {}\n  ended  {}\n",
                        g.kernel == kNoIndex ? "(no kernel)" : p.kernels[g.kernel].name,
                        fmt::join(g.ops, " "), name_of(g.kind), g.why, g.ended);
+    for (const std::string& tile : g.tiles) out += fmt::format("  tiles  {}\n", tile);
     if (g.bytes_saved != Sym(0))
       out += fmt::format("  saved  {} bytes, at most {}\n", g.bytes_saved.str(),
                          g.bytes_saved.upper());

@@ -20,10 +20,13 @@
 
 namespace ost::capi {
 
+class FunctionCache;
+
 struct ContextState {
   std::shared_ptr<runtime::DeviceRegistry> registry;
   std::shared_ptr<runtime::Compiler> compiler;
   std::vector<std::string> folders;  // that were searched for plugins
+  std::shared_ptr<FunctionCache> functions;
 
   Result<runtime::DevicePtr> open(const char* device);
   Result<std::vector<runtime::DevicePtr>> open_all(const char* const* devices, uint32_t count,
@@ -47,6 +50,10 @@ struct ProgramState {
   manifest::Document document;
   std::string id, summary, counts;
   std::vector<TypeText> inputs, outputs, states;
+  struct GroupText {
+    std::string ops, tiles;
+  };
+  std::vector<GroupText> groups;
 
   static Result<std::shared_ptr<const ProgramState>> make(manifest::Document document);
 };

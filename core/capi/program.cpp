@@ -1,4 +1,6 @@
 // Programs: from a graph or a file, to a file, and what is in them.
+#include <fmt/ranges.h>
+
 #include "core/capi/explain.hpp"
 #include "core/capi/handles.hpp"
 #include "core/schedule/schedule.hpp"
@@ -19,6 +21,9 @@ Result<std::shared_ptr<const ProgramState>> ProgramState::make(manifest::Documen
   describe(document.program.outputs, state->outputs);
   describe(document.program.states, state->states);
   state->summary = capi::summary(document.program);
+  for (const Group& g : document.program.groups)
+    state->groups.push_back(
+        {fmt::format("{}", fmt::join(g.ops, " ")), fmt::format("{}", fmt::join(g.tiles, "; "))});
   state->counts = boost::json::serialize(capi::counts(document.program));
   state->document = std::move(document);
   return state;
@@ -37,6 +42,7 @@ Result<ScheduleOptions> to_schedule_options(const ost_compile_options_t& in) {
   out.numerics = in.numerics == OST_NUMERICS_FAST ? kir::Numerics::fast : kir::Numerics::strict;
   out.fuse = in.no_fuse == 0;
   out.simplify = in.no_simplify == 0;
+  out.tile_size = in.tile_size;
   if (in.memory_budget > 0) out.memory_budget = in.memory_budget;
   if (in.arena_limit > 0) out.arena_limit = in.arena_limit;
   return out;
@@ -119,6 +125,27 @@ ost_status_t ost_graph_compile(const ost_graph_t* graph, const ost_compile_optio
     }
     OST_TRY(verify(document.program));
     return make_program(std::move(document), out_program);
+  });
+}
+
+ost_status_t ost_program_group_at(const ost_program_t* program, uint32_t index,
+                                  ost_group_desc_t* out_desc, ost_error_t* error) {
+  return guard(error, [&]() -> Result<> {
+    OST_TRY(require(program, "program"));
+    const Program& p = program->state->document.program;
+    OST_TRY(check_index(index, p.groups.size(), "group"));
+    const Group& g = p.groups[index];
+    const auto& texts = program->state->groups[index];
+    ost_group_desc_t desc{};
+    desc.step = g.step;
+    desc.kernel = g.kernel == kNoIndex ? "" : p.kernels[g.kernel].name.c_str();
+    desc.kind = name_of(g.kind).data();
+    desc.ops = texts.ops.c_str();
+    desc.why = g.why.c_str();
+    desc.ended = g.ended.c_str();
+    desc.tiles = texts.tiles.c_str();
+    desc.bytes_saved = static_cast<uint64_t>(std::max<int64_t>(g.bytes_saved.upper(), 0));
+    return write_struct(out_desc, desc, "out_desc");
   });
 }
 

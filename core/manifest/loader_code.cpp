@@ -209,8 +209,8 @@ Result<> Loader::steps() {
 }
 
 Result<> Loader::groups() {
-  static constexpr std::string_view kFields[] = {"kind", "ops",   "kernel",     "step",
-                                                 "why",  "ended", "bytes_saved"};
+  static constexpr std::string_view kFields[] = {"kind", "ops",   "kernel",      "step",
+                                                 "why",  "ended", "bytes_saved", "tiles"};
   OST_TRY_ASSIGN(const auto items, list("groups", kFields));
   for (const Cursor& at : items) {
     Group group;
@@ -241,6 +241,13 @@ Result<> Loader::groups() {
     OST_TRY_ASSIGN(group.ended, ended.string(kMaxText));
     OST_TRY_ASSIGN(const Cursor saved, at.at("bytes_saved"));
     OST_TRY_ASSIGN(group.bytes_saved, saved.sym(document_.program.vars));
+    OST_TRY_ASSIGN(const auto tiles_at, at.find("tiles"));
+    if (tiles_at) {
+      OST_TRY_ASSIGN(const auto tiles, tiles_at->elements(kMaxList));
+      for (const Cursor& tile : tiles) {
+        OST_TRY_ASSIGN(group.tiles.emplace_back(), tile.string(kMaxText));
+      }
+    }
     document_.program.groups.push_back(std::move(group));
   }
   return {};

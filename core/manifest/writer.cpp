@@ -169,6 +169,7 @@ json::array groups_json(const Program& p) {
     o["why"] = text(g.why);
     o["ended"] = text(g.ended);
     o["bytes_saved"] = text(g.bytes_saved.str());
+    if (!g.tiles.empty()) o["tiles"] = strings(g.tiles);
     out.push_back(std::move(o));
   }
   return out;

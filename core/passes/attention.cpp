@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <map>
 
 namespace ost {
 
@@ -114,11 +115,15 @@ class Matcher {
   }
 
   bool leads_to_product(NodeId n) const {
-    while (g_.node(n).op == Op::mul || g_.node(n).op == Op::div) {
+    for (;;) {
       const Node& node = g_.node(n);
-      n = node.inputs[node.op == Op::mul && in(node, 0).op == Op::full ? 1 : 0];
+      if (node.op == Op::where)
+        n = node.inputs[1];
+      else if (node.op == Op::mul || node.op == Op::div)
+        n = node.inputs[node.op == Op::mul && in(node, 0).op == Op::full ? 1 : 0];
+      else
+        return is_product(node);
     }
-    return is_product(g_.node(n));
   }
 
   bool take_product(const Node& product) {
@@ -142,22 +147,24 @@ class Rewriter {
  public:
   explicit Rewriter(const ir::Graph& graph) : old_(graph) {}
 
-  Result<ir::Graph> run() {
+  Result<std::optional<ir::Graph>> run() {
+    std::map<NodeId, Match> found;
+    for (NodeId n = 0; n < old_.nodes().size(); ++n)
+      if (const auto match = Matcher(old_).run(n)) found.emplace(n, *match);
+    if (found.empty()) return std::nullopt;
     for (NodeId n = 0; n < old_.nodes().size(); ++n) {
       Node node = old_.node(n);
       if (node.op == Op::input) {
         OST_TRY_ASSIGN(map_.emplace_back(), new_.add_input(old_.input(n)));
-      } else if (const auto match = Matcher(old_).run(n)) {
-        OST_TRY_ASSIGN(map_.emplace_back(), attention(*match));
-        found_ = true;
+      } else if (const auto match = found.find(n); match != found.end()) {
+        OST_TRY_ASSIGN(map_.emplace_back(), attention(match->second));
       } else {
         for (NodeId& operand : node.inputs) operand = map_[operand];
         OST_TRY_ASSIGN(map_.emplace_back(), new_.add(std::move(node)));
       }
     }
-    if (!found_) return old_;
     for (const auto& o : old_.outputs()) new_.add_output(o.name, map_[o.node]);
-    return std::move(new_);
+    return std::optional(std::move(new_));
   }
 
  private:
@@ -198,11 +205,12 @@ class Rewriter {
   const ir::Graph& old_;
   ir::Graph new_;
   std::vector<NodeId> map_;
-  bool found_ = false;
 };
 
 }  // namespace
 
-Result<ir::Graph> recognise_attention(const ir::Graph& graph) { return Rewriter(graph).run(); }
+Result<std::optional<ir::Graph>> recognise_attention(const ir::Graph& graph) {
+  return Rewriter(graph).run();
+}
 
 }  // namespace ost

@@ -9,10 +9,13 @@
 // beside them.
 #pragma once
 
+#include <optional>
+
 #include "core/ir/graph.hpp"
 
 namespace ost {
 
-Result<ir::Graph> recognise_attention(const ir::Graph& graph);
+// Nothing if there is none.
+Result<std::optional<ir::Graph>> recognise_attention(const ir::Graph& graph);
 
 }  // namespace ost

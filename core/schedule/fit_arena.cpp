@@ -1,10 +1,13 @@
 #include "core/schedule/fit_arena.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
+#include "core/schedule/draft.hpp"
 #include "core/schedule/memory_plan.hpp"
+#include "core/schedule/slice.hpp"
 
 namespace ost {
 
@@ -12,16 +15,8 @@ namespace {
 
 constexpr size_t kMaxPlans = 200000;  // times steps
 constexpr size_t kMaxCandidates = 24;
-
-// The order of steps and the buffers they use, without anything that is large to copy.
-struct Draft {
-  struct Item {
-    uint32_t origin;  // step of the program
-    std::vector<uint32_t> args;
-  };
-  std::vector<Item> items;
-  std::vector<uint32_t> origin_of_buffer;  // buffers of the program, then those of repeated steps
-};
+constexpr uint32_t kMaxParts = 32;
+constexpr size_t kMaxCutWork = 20000;  // steps times parts
 
 struct Span {
   uint32_t first = kNoIndex, last = 0;
@@ -51,23 +46,26 @@ class Fitter {
       draft = std::move(other);
       if (smallest <= options_.arena_limit) return draft;
     }
-    while (auto better = with_one_more_repeat(draft, smallest)) {
+    while (auto better = draft.items.empty() ? std::nullopt : with_one_change(draft, smallest)) {
       draft = std::move(*better);
       if (smallest <= options_.arena_limit) return draft;
     }
     return std::nullopt;
   }
 
+  std::vector<kir::Kernel> take_kernels() { return std::move(kernels_); }
+
  private:
   Draft as_it_is() const {
     Draft d;
     for (uint32_t s = 0; s < p_.steps.size(); ++s) d.items.push_back({s, p_.steps[s].args});
     for (uint32_t b = 0; b < p_.buffers.size(); ++b) d.origin_of_buffer.push_back(b);
+    d.parts_of_buffer.assign(p_.buffers.size(), 1);
     return d;
   }
 
   uint64_t size(const Draft& d, uint32_t buffer) const {
-    return sizes_[d.origin_of_buffer[buffer]];
+    return sizes_[d.origin_of_buffer[buffer]] / d.parts_of_buffer[buffer];
   }
   bool is_temp(const Draft& d, uint32_t buffer) const {
     return p_.buffers[d.origin_of_buffer[buffer]].kind == BufferKind::temp;
@@ -122,6 +120,7 @@ class Fitter {
       if (waits[s] == 0) ready.insert(s);
     Draft out;
     out.origin_of_buffer = d.origin_of_buffer;
+    out.parts_of_buffer = d.parts_of_buffer;
     while (!ready.empty()) {
       uint32_t best = *ready.begin();
       int64_t least = INT64_MAX;
@@ -148,21 +147,17 @@ class Fitter {
     return out;
   }
 
-  // The step where the most bytes are live.
-  uint32_t peak_of(const Draft& d, const std::vector<Span>& live) const {
-    std::vector<int64_t> change(d.items.size() + 1, 0);
+  // Bytes of temps that live at each step.
+  std::vector<int64_t> live_bytes(const Draft& d, const std::vector<Span>& live) const {
+    std::vector<int64_t> bytes(d.items.size() + 1, 0);
     for (uint32_t b = 0; b < live.size(); ++b) {
       if (!is_temp(d, b) || live[b].first == kNoIndex) continue;
-      change[live[b].first] += static_cast<int64_t>(size(d, b));
-      change[live[b].last + 1] -= static_cast<int64_t>(size(d, b));
+      bytes[live[b].first] += static_cast<int64_t>(size(d, b));
+      bytes[live[b].last + 1] -= static_cast<int64_t>(size(d, b));
     }
-    int64_t now = 0, most = -1;
-    uint32_t at = 0;
-    for (uint32_t s = 0; s < d.items.size(); ++s) {
-      now += change[s];
-      if (now > most) most = now, at = s;
-    }
-    return at;
+    for (size_t s = 1; s < bytes.size(); ++s) bytes[s] += bytes[s - 1];
+    bytes.pop_back();
+    return bytes;
   }
 
   // The step that computes the temp, if it may run once more later: nothing else comes of it, and
@@ -176,7 +171,7 @@ class Fitter {
         writer = s;
       }
     }
-    if (!writer || p_.steps[d.items[*writer].origin].kind != StepKind::launch) return std::nullopt;
+    if (!writer || !is_whole_launch(d, *writer)) return std::nullopt;
     const Draft::Item& item = d.items[*writer];
     for (size_t i = 0; i < item.args.size(); ++i) {
       if (writes(item, i) ? item.args[i] != buffer || (access_[item.origin][i] & OST_KIR_READ) != 0
@@ -184,6 +179,11 @@ class Fitter {
         return std::nullopt;
     }
     return writer;
+  }
+
+  bool is_whole_launch(const Draft& d, uint32_t item) const {
+    return p_.steps[d.items[item].origin].kind == StepKind::launch &&
+           d.items[item].kernel == kNoIndex;
   }
 
   // Written more than by the one step that makes a temp.
@@ -200,6 +200,7 @@ class Fitter {
     Draft out = d;
     const auto again = static_cast<uint32_t>(out.origin_of_buffer.size());
     out.origin_of_buffer.push_back(d.origin_of_buffer[buffer]);
+    out.parts_of_buffer.push_back(1);
     std::optional<uint32_t> first;
     for (uint32_t s = peak + 1; s < out.items.size(); ++s) {
       for (uint32_t& b : out.items[s].args) {
@@ -214,75 +215,164 @@ class Fitter {
     return out;
   }
 
-  std::optional<Draft> with_one_more_repeat(const Draft& d, uint64_t& smallest) {
+  // The bytes that a draft needs, and how far it is from needing less: a program of twelve layers
+  // has twelve places like the worst one.
+  struct Measure {
+    uint64_t bytes = 0;
+    int64_t most_live = 0;
+    size_t places = 0;  // steps where as much lives
+    auto operator<=>(const Measure&) const = default;
+  };
+  Measure measure(const Draft& d) const {
+    const std::vector<int64_t> live = live_bytes(d, spans(d));
+    Measure m{need(d), 0, 0};
+    for (const int64_t bytes : live) m.most_live = std::max(m.most_live, bytes);
+    m.places = static_cast<size_t>(std::count(live.begin(), live.end(), m.most_live));
+    return m;
+  }
+
+  // Of the values that live where most does, the largest first: the first one that helps to
+  // compute again or in parts, in the way that helps most.
+  std::optional<Draft> with_one_change(const Draft& d, uint64_t& smallest) {
     const std::vector<Span> live = spans(d);
-    const uint32_t peak = peak_of(d, live);
-    const auto& used = d.items[peak].args;
-    std::vector<uint32_t> idle;  // live across the peak
-    for (uint32_t b = 0; b < live.size(); ++b) {
-      if (is_temp(d, b) && live[b].first < peak && live[b].last > peak &&
-          std::find(used.begin(), used.end(), b) == used.end())
-        idle.push_back(b);
-    }
-    std::stable_sort(idle.begin(), idle.end(),
+    const std::vector<int64_t> profile = live_bytes(d, live);
+    const auto peak =
+        static_cast<uint32_t>(std::max_element(profile.begin(), profile.end()) - profile.begin());
+    std::vector<uint32_t> around;
+    for (uint32_t b = 0; b < live.size(); ++b)
+      if (is_temp(d, b) && live[b].first <= peak && live[b].last >= peak) around.push_back(b);
+    std::stable_sort(around.begin(), around.end(),
                      [&](uint32_t a, uint32_t b) { return size(d, a) > size(d, b); });
-    if (idle.size() > kMaxCandidates) idle.resize(kMaxCandidates);
+    if (around.size() > kMaxCandidates) around.resize(kMaxCandidates);
+    Measure least = measure(d);
     std::optional<Draft> best;
-    for (const uint32_t b : idle) {
-      const auto writer = writer_of(d, b);
-      if (!writer || plans_left_ == 0) continue;
+    const auto consider = [&](Draft next) {
+      if (plans_left_ == 0) return;
       --plans_left_;
-      Draft next = repeated(d, b, *writer, peak);
-      const uint64_t bytes = need(next);
-      if (bytes < smallest) {
-        smallest = bytes;
-        best = std::move(next);
+      const Measure m = measure(next);
+      if (m >= least) return;
+      least = m;
+      best = std::move(next);
+    };
+    const auto& used = d.items[peak].args;
+    for (const uint32_t b : around) {
+      const auto writer = writer_of(d, b);
+      if (!writer) continue;
+      if (live[b].first < peak && live[b].last > peak &&
+          std::find(used.begin(), used.end(), b) == used.end())
+        consider(repeated(d, b, *writer, peak));
+      for (uint32_t parts = 2; parts <= kMaxParts; parts *= 2)
+        if (auto next = cut(d, b, *writer, parts)) consider(std::move(*next));
+      if (best) break;
+    }
+    if (best) smallest = least.bytes;
+    return best;
+  }
+
+  // --- values that are computed and used part by part
+
+  // The only other step that uses a temp, if it may run part by part: it writes nothing that the
+  // writer reads or that it reads itself.
+  std::optional<uint32_t> only_reader_of(const Draft& d, uint32_t buffer, uint32_t writer) const {
+    std::optional<uint32_t> reader;
+    for (uint32_t s = 0; s < d.items.size(); ++s) {
+      const auto& args = d.items[s].args;
+      if (s == writer || std::find(args.begin(), args.end(), buffer) == args.end()) continue;
+      if (reader) return std::nullopt;
+      reader = s;
+    }
+    if (!reader || *reader < writer || !is_whole_launch(d, *reader)) return std::nullopt;
+    const Draft::Item& item = d.items[*reader];
+    const auto& inputs = d.items[writer].args;
+    for (size_t i = 0; i < item.args.size(); ++i) {
+      if (!writes(item, i)) continue;
+      if ((access_[item.origin][i] & OST_KIR_READ) != 0 ||
+          std::count(item.args.begin(), item.args.end(), item.args[i]) > 1 ||
+          std::find(inputs.begin(), inputs.end(), item.args[i]) != inputs.end())
+        return std::nullopt;
+    }
+    return reader;
+  }
+
+  // A kernel in parts: the first of its axes that keeps every part within its part of the temp.
+  std::vector<uint32_t> in_parts(const Draft::Item& item, uint32_t buffer, int64_t parts) {
+    const kir::Kernel& kernel = p_.kernels[p_.steps[item.origin].kernel].kir;
+    const auto slot = static_cast<uint32_t>(std::find(item.args.begin(), item.args.end(), buffer) -
+                                            item.args.begin());
+    const auto elements = p_.buffers[buffer].elements.constant();
+    for (const SliceAxis& axis : slice_axes(kernel)) {
+      std::vector<kir::Kernel> made;
+      for (int64_t part = 0; part < parts; ++part) {
+        auto slice = slice_of(kernel, axis, parts, part, slot, *elements);
+        if (!slice) break;
+        made.push_back(std::move(*slice));
+      }
+      if (made.size() != static_cast<size_t>(parts)) continue;
+      std::vector<uint32_t> numbers;
+      for (kir::Kernel& k : made) {
+        numbers.push_back(static_cast<uint32_t>(kernels_.size()));
+        kernels_.push_back(std::move(k));
+      }
+      return numbers;
+    }
+    return {};
+  }
+
+  // The writer moves to the reader, and both run part by part with a temp for one part.
+  std::optional<Draft> cut(const Draft& d, uint32_t buffer, uint32_t writer, uint32_t parts) {
+    if (buffer >= p_.buffers.size() || !p_.buffers[buffer].elements.constant() ||
+        d.items.size() * parts > kMaxCutWork)
+      return std::nullopt;
+    const auto reader = only_reader_of(d, buffer, writer);
+    if (!reader) return std::nullopt;
+    Slices& slices = slices_[{buffer, d.items[*reader].origin, parts}];
+    if (!slices.tried) {
+      slices.tried = true;
+      slices.first = in_parts(d.items[writer], buffer, parts);
+      if (!slices.first.empty()) slices.second = in_parts(d.items[*reader], buffer, parts);
+    }
+    if (slices.second.empty()) return std::nullopt;
+    Draft out = d;
+    const auto part_buffer = static_cast<uint32_t>(out.origin_of_buffer.size());
+    out.origin_of_buffer.push_back(buffer);
+    out.parts_of_buffer.push_back(parts);
+    std::vector<Draft::Item> pairs;
+    for (uint32_t part = 0; part < parts; ++part) {
+      for (const auto& [from, numbers] :
+           {std::pair(writer, &slices.first), std::pair(*reader, &slices.second)}) {
+        Draft::Item item = d.items[from];
+        item.kernel = (*numbers)[part];
+        std::replace(item.args.begin(), item.args.end(), buffer, part_buffer);
+        pairs.push_back(std::move(item));
       }
     }
-    return best;
+    out.items.erase(out.items.begin() + *reader);
+    out.items.insert(out.items.begin() + *reader, pairs.begin(), pairs.end());
+    out.items.erase(out.items.begin() + writer);
+    return out;
   }
 
   const Program& p_;
   const std::vector<std::vector<uint32_t>>& access_;
   const ScheduleOptions& options_;
+  struct Slices {
+    bool tried = false;
+    std::vector<uint32_t> first, second;  // kernels of the writer's and the reader's parts
+  };
+  std::map<std::array<uint32_t, 3>, Slices> slices_;  // by buffer, reader and number of parts
+  std::vector<kir::Kernel> kernels_;                  // that were made here
   std::vector<uint64_t> sizes_;  // of the buffers of the program, for the largest variables
   size_t plans_left_;
 };
-
-void apply(const Draft& d, Program& p, std::vector<std::vector<uint32_t>>& access) {
-  for (size_t b = p.buffers.size(); b < d.origin_of_buffer.size(); ++b)
-    p.buffers.push_back(p.buffers[d.origin_of_buffer[b]]);
-  std::vector<Step> steps;
-  std::vector<std::vector<uint32_t>> new_access;
-  std::vector<Group> groups;
-  std::set<uint32_t> seen;
-  std::map<uint32_t, const Group*> group_of;
-  for (const Group& g : p.groups) group_of.emplace(g.step, &g);
-  for (const auto& item : d.items) {
-    if (const auto it = group_of.find(item.origin); it != group_of.end()) {
-      groups.push_back(*it->second);
-      groups.back().step = static_cast<uint32_t>(steps.size());
-      if (!seen.insert(item.origin).second) {
-        groups.back().why = "computed again, so that the arena fits its limit";
-        groups.back().bytes_saved = 0;
-      }
-    }
-    steps.push_back(p.steps[item.origin]);
-    steps.back().args = item.args;
-    steps.back().after.clear();
-    new_access.push_back(access[item.origin]);
-  }
-  p.steps = std::move(steps);
-  p.groups = std::move(groups);
-  access = std::move(new_access);
-}
 
 }  // namespace
 
 uint64_t fit_arena(Program& p, std::vector<std::vector<uint32_t>>& access,
                    const ScheduleOptions& options) {
   uint64_t smallest = 0;
-  if (const auto draft = Fitter(p, access, options).run(smallest)) apply(*draft, p, access);
+  Fitter fitter(p, access, options);
+  const auto draft = fitter.run(smallest);
+  if (draft) apply(*draft, fitter.take_kernels(), p, access);
   return smallest;
 }
 

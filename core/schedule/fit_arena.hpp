@@ -1,5 +1,5 @@
-// A hard cap on the arenas: the steps in another order, and values computed again instead of kept,
-// until the memory plan fits.
+// A hard cap on the arenas: the steps in another order, values computed again instead of kept, and
+// values computed and used part by part, until the memory plan fits.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,11 @@ namespace ost {
 // is, so that this limit works. `access` (per step and argument) follows the steps; edges are left
 // to connect_steps().
 //
-// Tried in this order: the steps as they are; as they free most soonest; what lives across the
-// point of the largest demand without being used there, computed again behind it, one value at a
-// time. Bounded: about 2,000 plans of a program of 100 steps, fewer for larger ones.
+// Tried in this order: the steps as they are; as they free most soonest; then, one value at a time
+// and the largest first: what lives across the point of the largest demand without being used there
+// is computed again behind it, or what one step makes and one step uses is made and used in 2 to 32
+// parts (core/schedule/slice.hpp). Bounded: about 2,000 plans of a program of
+// 100 steps, fewer for larger ones.
 uint64_t fit_arena(Program& program, std::vector<std::vector<uint32_t>>& access,
                    const ScheduleOptions& options);
 

@@ -128,15 +128,23 @@ class Fuser {
     }
   }
 
-  // Elementwise operations that need a row reduction which is not stored.
+  // Elementwise operations that need a row reduction, or an element of a contraction each, that is
+  // not stored.
   void find_rows() {
     follows_row_.assign(g_.nodes().size(), false);
+    follows_product_.assign(g_.nodes().size(), false);
     for (NodeId n = 0; n < g_.nodes().size(); ++n) {
       const Node& node = g_.node(n);
       if (!ir::is_elementwise(node.op) && !ir::is_movement(node.op)) continue;
-      for (const NodeId in : node.inputs)
-        if (!forced_[in] && (follows_row_[in] || is_row_reduction(g_.node(in))))
-          follows_row_[n] = true;
+      bool product = false;
+      for (const NodeId in : node.inputs) {
+        if (forced_[in]) continue;
+        if (follows_row_[in] || is_row_reduction(g_.node(in))) follows_row_[n] = true;
+        if (follows_product_[in] || is_tiled(g_.node(in))) product = true;
+      }
+      follows_product_[n] =
+          product && !follows_row_[n] &&
+          (ir::is_elementwise(node.op) || node.op == Op::reshape || node.op == Op::permute);
     }
   }
 
@@ -203,6 +211,11 @@ class Fuser {
   bool can_recompute(const Node& node, const std::vector<UseIn>& uses, std::string& refusal) const {
     const int cost = cost_of(node.op);
     for (const UseIn& u : uses) {
+      if (follows_product_[&node - g_.nodes().data()] &&
+          (u.use.contraction_operand || plan_.kernels[u.kernel].has_reduction)) {
+        refusal = "the end of a product, which the kernel that reads it cannot hold";
+        return false;
+      }
       if (u.use.contraction_operand && follows_row_[&node - g_.nodes().data()]) {
         refusal = "the end of a row kernel, which a contraction reads again and again";
         return false;
@@ -523,7 +536,7 @@ class Fuser {
   FusePlan plan_;
   std::vector<NodeId> store_after_all_;
   std::vector<std::pair<uint32_t, NodeId>> rows_beside_contractions_;  // kernel, refused reduction
-  std::vector<bool> reachable_, forced_, alone_, follows_row_;
+  std::vector<bool> reachable_, forced_, alone_, follows_row_, follows_product_;
   bool has_assigns_ = false;
   std::vector<std::vector<UseIn>> uses_;
   std::vector<std::vector<uint64_t>> row_sets_;  // per kernel: the row axes of its reductions

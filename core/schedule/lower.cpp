@@ -138,10 +138,30 @@ class Lowerer {
     }
   }
 
-  Index axes_of(std::span<const Sym> shape, kir::Role role = kir::Role::parallel) {
+  // The parallel axes of a result. With a tile size a longer one is two, tiles and places in a tile,
+  // and `inside_` says which places of the last tile exist: it masks every access.
+  Index axes_of(std::span<const Sym> shape) {
     Index index;
-    for (const Sym& s : shape) index.push_back(s == Sym(1) ? b_.i64(0) : b_.axis(sym(s), role));
+    for (const Sym& s : shape) {
+      if (s == Sym(1)) {
+        index.push_back(b_.i64(0));
+      } else if (c_.tile_size > 0 && s.upper() > c_.tile_size) {
+        index.push_back(tiled_axis(s));
+      } else {
+        index.push_back(b_.axis(sym(s), kir::Role::parallel));
+      }
+    }
     return index;
+  }
+
+  Value tiled_axis(const Sym& extent) {
+    const Sym tiles = ceildiv(extent, Sym(c_.tile_size));
+    const Value tile = b_.axis(sym(tiles), kir::Role::parallel);
+    const Value place = b_.axis(b_.i64(c_.tile_size), kir::Role::parallel);
+    const Value at = b_.add(b_.mul(tile, b_.i64(c_.tile_size)), place);
+    if (!(tiles * Sym(c_.tile_size) == extent)) inside_ = both(inside_, b_.lt(at, sym(extent)));
+    tiles_.push_back(fmt::format("{} as {} x {}", extent.str(), tiles.str(), c_.tile_size));
+    return at;
   }
 
   Index through_reshape(const Node& node, const Node& operand, const Index& index) {
@@ -391,7 +411,7 @@ class Lowerer {
   void store_at(NodeId target, const Shape& shape, NodeId value) {
     if (root_axes_.empty()) root_axes_ = axes_of(shape);
     const Value p = params_.at(c_.buffer_of(target));
-    store(p, linear(shape, root_axes_), eval(value, root_axes_, kNone));
+    store(p, linear(shape, root_axes_), eval(value, root_axes_, inside_), inside_);
   }
 
   void store_assign(const Node& node) {
@@ -401,7 +421,7 @@ class Lowerer {
     for (size_t d = 0; d < at.size() && d < node.syms.size(); ++d)
       at[d] = b_.add(at[d], sym(node.syms[d]));
     store(params_.at(c_.buffer_of(plan_.root)), linear(node.shape, at),
-          eval(node.inputs[1], axes, kNone));
+          eval(node.inputs[1], axes, inside_), inside_);
   }
 
   // Updates in ascending order of their index: a carry axis; elements of one row are independent.
@@ -444,6 +464,7 @@ class Lowerer {
     out.kir = std::move(*kernel);
     out.params = order_;
     out.vars = syms_.vars();
+    out.tiles = tiles_;
     return out;
   }
 
@@ -459,6 +480,8 @@ class Lowerer {
   std::map<BufferId, DType> types_;
   std::vector<BufferId> order_;
   Index root_axes_;
+  Value inside_ = kNone;
+  std::vector<std::string> tiles_;
   std::map<std::tuple<NodeId, Index, Value>, Value> memo_;
 
  public:

@@ -16,8 +16,9 @@ using BufferId = uint32_t;
 
 struct LoweredKernel {
   kir::Kernel kir;
-  std::vector<BufferId> params;  // by parameter slot
-  std::vector<Var> vars;         // by variable slot
+  std::vector<BufferId> params;    // by parameter slot
+  std::vector<Var> vars;           // by variable slot
+  std::vector<std::string> tiles;  // "100 as 4 x 32": loops that were split
 };
 
 struct LowerContext {
@@ -27,6 +28,7 @@ struct LowerContext {
   std::function<BufferId(ir::NodeId)> buffer_of;
   std::function<Sym(BufferId)> elements_of;
   kir::Numerics numerics = kir::Numerics::strict;
+  int64_t tile_size = 0;  // loops over results that are longer are split into tiles; 0: none is
 };
 
 // One kernel, or two for a scatter: first its base into the result, then the rows in order.

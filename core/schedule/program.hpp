@@ -129,6 +129,7 @@ struct Group {
   std::string ended;  // what stopped it from growing
   Sym bytes_saved;    // intermediate bytes that are never stored
   GroupKind kind = GroupKind::other;
+  std::vector<std::string> tiles = {};  // "100 as 4 x 32": loops that were split
 };
 
 // An assumption of a pass, checked at each call before any launch.

@@ -148,9 +148,12 @@ class Scheduler {
       add_copy(k);
       return {};
     }
-    const LowerContext context{g_, plan_, [this](NodeId n) { return buffer_of_.at(n); },
+    const LowerContext context{g_,
+                               plan_,
+                               [this](NodeId n) { return buffer_of_.at(n); },
                                [this](BufferId b) { return p_.buffers[b].elements; },
-                               options_.numerics};
+                               options_.numerics,
+                               options_.tile_size};
     OST_TRY_ASSIGN(auto kernels, lower(context, k));
     for (LoweredKernel& kernel : kernels) {
       if (stores_something(kernel.kir)) add_launch(k, std::move(kernel));
@@ -192,7 +195,7 @@ class Scheduler {
     }
     access_.push_back(std::move(access));
     step.kernel = intern(kernel_name(g_, k), std::move(kernel.kir));
-    add_group(k, step.kernel);
+    add_group(k, step.kernel, std::move(kernel.tiles));
     p_.steps.push_back(std::move(step));
   }
 
@@ -207,8 +210,9 @@ class Scheduler {
     return id;
   }
 
-  void add_group(const KernelPlan& k, uint32_t kernel) {
+  void add_group(const KernelPlan& k, uint32_t kernel, std::vector<std::string> tiles) {
     Group group = group_of(g_, k);
+    group.tiles = std::move(tiles);
     group.kernel = kernel;
     group.step = static_cast<uint32_t>(p_.steps.size());
     p_.groups.push_back(std::move(group));
@@ -304,8 +308,10 @@ Result<Program> schedule(const Graph& graph, const ScheduleOptions& options) {
     OST_TRY_ASSIGN(g, simplify(graph));
   }
   if (options.simplify && options.recognise_attention) {
-    OST_TRY_ASSIGN(g, recognise_attention(g));
-    OST_TRY_ASSIGN(g, simplify(g));  // drops the parts
+    OST_TRY_ASSIGN(const auto recognised, recognise_attention(g));
+    if (recognised) {
+      OST_TRY_ASSIGN(g, simplify(*recognised));  // drops the parts
+    }
   }
   for (NodeId n = overwritten_output(g); n != UINT32_MAX; n = overwritten_output(g)) {
     OST_TRY_ASSIGN(g, with_snapshot(g, n));
@@ -321,8 +327,8 @@ Result<Program> schedule(const Graph& graph, const ScheduleOptions& options) {
     smallest = std::min(smallest, needed);
   }
   return fail(OST_OUT_OF_MEMORY,
-              "the arena of the program does not fit the limit of {} bytes, whatever the order and "
-              "whatever is computed again; the smallest limit that works is {}",
+              "the arena of the program does not fit the limit of {} bytes in any order that was "
+              "tried, with values computed again or in parts; the smallest limit that works is {}",
               options.arena_limit, smallest);
 }
 

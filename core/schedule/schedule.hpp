@@ -12,6 +12,7 @@ struct ScheduleOptions {
   bool simplify = true;             // core/passes/simplify.hpp
   bool recognise_attention = true;  // core/passes/attention.hpp; needs a simplified graph
   int64_t memory_budget = -1;       // elements, see FuseOptions
+  int64_t tile_size = 0;            // elements: longer loops over results are split; 0: none is
   uint64_t arena_alignment = 256;   // bytes
   // Bytes: a hard cap on the planned arena of each device, at the largest values of the variables.
   // Met by other orders, by computing values again (core/schedule/fit_arena.hpp) and by splitting

@@ -67,6 +67,7 @@ void test_instances(ost_context_t* context, const char* device);
 void test_states(ost_context_t* context, const char* device);
 void test_tensors(ost_context_t* context, const char* device);
 void test_jit(ost_context_t* context, const char* device);
+void test_functions(ost_context_t* context, const char* device);
 void test_archives(void);
 
 #endif /* TESTS_CAPI_CHECK_H_ */

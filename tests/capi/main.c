@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
     test_states(context, device.id);
     test_tensors(context, device.id);
     test_jit(context, device.id);
+    test_functions(context, device.id);
     printf("%s: ok\n", device.id);
   }
   CHECK(devices > 0);

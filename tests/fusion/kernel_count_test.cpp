@@ -162,6 +162,21 @@ INSTANTIATE_TEST_SUITE_P(
              GroupKind::row}),
     name_of_case);
 
+TEST(Kernels, AreCompiledOnceForEqualPrograms) {
+  const std::vector<TypedName> types = {{"a", "8,8"}, {"b", "8,8"}, {"c", "8,8"}};
+  const auto counts = [&](const char* text) {
+    const auto program = program_of(text, types);
+    EXPECT_TRUE(program.has_value()) << text;
+    return std::pair(program->kernels.size(), program->steps.size());
+  };
+  // Other names, other buffers, the same operations.
+  EXPECT_EQ(counts("relu(relu(a @ b) @ c)"), std::pair(size_t{1}, size_t{2}));
+  EXPECT_EQ(counts("(exp(a) * 2, exp(b) * 2)"), std::pair(size_t{1}, size_t{2}));
+  // Floats by their bits.
+  EXPECT_EQ(counts("(exp(a) * 0.0, exp(b) * -0.0)"), std::pair(size_t{2}, size_t{2}));
+  EXPECT_EQ(counts("(exp(a) + nan, exp(b) + nan)"), std::pair(size_t{1}, size_t{2}));
+}
+
 TEST(MemoryBudget, SplitsAGroupWhereAnIntermediateIsLarger) {
   const std::vector<TypedName> types = {{"A", "100,100"}, {"B", "100,100"}, {"C", "100,100"}};
   const auto groups = [&](int64_t budget) {

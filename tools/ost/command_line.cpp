@@ -110,9 +110,9 @@ class CommandLine {
     c->add_option("--memory-budget", o_.memory_budget,
                   "elements: a larger intermediate is stored; 0 stores all")
         ->check(CLI::NonNegativeNumber);
-    c->add_option("--arena-limit", o_.arena_limit, "bytes: an error if the plan needs more")
+    c->add_option("--arena-limit", o_.arena_limit, "bytes: a hard cap on the arena of each device")
         ->type_name("BYTES");
-    c->add_option("--tile-size", o_.tile_size, "hint for drivers that tile; never changes a result")
+    c->add_option("--tile-size", o_.tile_size, "elements: longer loops over results are split; never changes a bit")
         ->check(CLI::PositiveNumber);
     c->add_flag("!--no-fuse", o_.fuse, "one kernel an operation");
   }

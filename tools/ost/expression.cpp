@@ -53,6 +53,7 @@ class ExpressionBuilder {
     how.no_fuse = !options_.fuse || options_.memory_budget == 0;
     how.memory_budget = options_.memory_budget.value_or(0);
     how.arena_limit = options_.arena_limit;
+    how.tile_size = options_.tile_size.value_or(0);
     try {
       ostinato::Program program = graph_.compile(how);
       check_vars(program);

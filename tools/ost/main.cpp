@@ -97,8 +97,6 @@ ostinato::Context make_context(const Options& options) {
   in.cache_folder = options.cache;
   for (const NamedText& o : options.driver_options) in.driver_options.emplace_back(o.name, o.value);
   if (options.threads) in.driver_options.emplace_back("threads", std::to_string(*options.threads));
-  if (options.tile_size)
-    in.driver_options.emplace_back("tile_size", std::to_string(*options.tile_size));
   return ostinato::Context(in);
 }
 

@@ -388,8 +388,12 @@ typedef struct ost_compile_options_t {
   uint32_t no_simplify; /* 1: the graph as it was given */
   /* elements: a larger intermediate is stored instead of kept within a kernel; 0: no limit */
   int64_t memory_budget;
-  /* bytes: a plan that needs more is an error that says how much; 0: no limit */
+  /* bytes: a hard cap on the arena of each device, met by other orders and by computing again, else
+   * an error that names the smallest limit that works; 0: no limit */
   uint64_t arena_limit;
+  /* elements: longer loops over results are split; 0: the device's compiler chooses */
+  uint32_t tile_size;
+  uint32_t reserved;
 } ost_compile_options_t;
 
 /* Graph to program; `options` may be NULL. Needs outputs; compiles nothing for a device. The graph
@@ -480,6 +484,20 @@ enum {
  * kernel. */
 OST_EXPORT ost_status_t ost_program_inspect(const ost_program_t* program, uint32_t format,
                                             const ost_sink_t* sink, ost_error_t* error);
+/* Why a launch is what it is. Text lives as long as the program. */
+typedef struct ost_group_desc_t {
+  uint32_t size;
+  uint32_t step;        /* of the program */
+  const char* kernel;   /* its name */
+  const char* kind;     /* "gemm_epilogue", "pointwise", ...: docs/fusion.md */
+  const char* ops;      /* graph operations in order, separated by spaces */
+  const char* why;      /* they are one kernel */
+  const char* ended;    /* what stopped it from growing */
+  const char* tiles;    /* loops that tile_size split, separated by "; "; "" if none */
+  uint64_t bytes_saved; /* intermediates that are never stored, at the largest variables */
+} ost_group_desc_t;
+OST_EXPORT ost_status_t ost_program_group_at(const ost_program_t* program, uint32_t index,
+                                             ost_group_desc_t* out_desc, ost_error_t* error);
 /* Why each kernel is what it is: groups (ops, kernel, why, ended, bytes_saved), copies, summary.
  * TEXT or JSON. */
 OST_EXPORT ost_status_t ost_program_explain(const ost_program_t* program, uint32_t format,
@@ -609,6 +627,49 @@ OST_EXPORT ost_status_t ost_verify(ost_context_t* context, const ost_program_t* 
                                    const ost_binding_t* inputs, uint32_t input_count,
                                    const ost_var_value_t* vars, uint32_t var_count,
                                    ost_difference_t* out_difference, ost_error_t* error);
+
+/* --- functions: an expression, compiled and kept --- */
+
+typedef struct ost_function_t ost_function_t;
+typedef struct ost_named_type_t {
+  const char* name;
+  const char* type; /* as ost_graph_input_text has it: "64,64", "f16[n:1..64, 64]" */
+} ost_named_type_t;
+
+/* Compiles a program of docs/dsl.md for these types of its inputs and one device (NULL: auto). The
+ * context keeps it: the same text with the same types, options and device gives the same function
+ * again, which compiles nothing. The function keeps the context's devices alive. */
+OST_EXPORT ost_status_t ost_function_create(ost_context_t* context, const char* text,
+                                            const ost_named_type_t* types, uint32_t type_count,
+                                            const ost_compile_options_t* options,
+                                            const char* device, ost_function_t** out_function,
+                                            ost_error_t* error);
+OST_EXPORT void ost_function_retain(ost_function_t* function);
+OST_EXPORT void ost_function_release(ost_function_t* function);
+/* Binds and runs; results are read from its instance until the next call. One call at a time, also
+ * through other handles of the same function. */
+OST_EXPORT ost_status_t ost_function_call(ost_function_t* function, const ost_binding_t* inputs,
+                                          uint32_t input_count, const ost_var_value_t* vars,
+                                          uint32_t var_count, ost_error_t* error);
+/* Borrowed; lives as long as the function. NULL for NULL. */
+OST_EXPORT ost_instance_t* ost_function_instance(ost_function_t* function);
+OST_EXPORT const char* ost_function_device(const ost_function_t* function);
+/* Its program, which the caller releases: describe, explain, inspect, save. */
+OST_EXPORT ost_status_t ost_function_program(ost_function_t* function, ost_program_t** out_program,
+                                             ost_error_t* error);
+/* The kernels as the device's compiler is given them: KIR text. */
+OST_EXPORT ost_status_t ost_function_source(ost_function_t* function, const ost_sink_t* sink,
+                                            ost_error_t* error);
+typedef struct ost_function_stats_t {
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t compiled; /* requests that compiled */
+  uint64_t reused;   /* requests that found their function */
+  uint64_t kept;     /* functions that the context holds now */
+} ost_function_stats_t;
+OST_EXPORT ost_status_t ost_context_function_stats(const ost_context_t* context,
+                                                   ost_function_stats_t* out_stats,
+                                                   ost_error_t* error);
 
 /* --- sessions: lazy tensors and capture --- */
 

@@ -8,6 +8,7 @@
 //   app/graph.hpp      Graph, attributes of operations
 //   app/program.hpp    Program, reports
 //   app/instance.hpp   Instance, Buffer, verify
+//   app/function.hpp   compile(), evaluate(), Function: expressions as callables
 //   app/archive.hpp    Archive: .npy, .npz, .safetensors
 //   app/tensor.hpp     Session, Tensor, Jit
 #ifndef OSTINATO_OSTINATO_HPP_
@@ -16,6 +17,7 @@
 #include "app/archive.hpp"
 #include "app/context.hpp"
 #include "app/error.hpp"
+#include "app/function.hpp"
 #include "app/graph.hpp"
 #include "app/instance.hpp"
 #include "app/program.hpp"

@@ -69,6 +69,18 @@ TEST(DslPage, ExamplesHaveTheTypesThatItSays) {
   EXPECT_GE(examples, 15u);
 }
 
+TEST(DslPage, ShowsARealProgram) {
+  std::string program;
+  for (const std::string& line : block(page(), "program")) program += line + "\n";
+  const auto graph = build(program, {}, {});
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_EQ(graph->inputs().size(), 3u);
+  ASSERT_EQ(graph->outputs().size(), 2u);
+  EXPECT_EQ(graph->outputs()[0].name, "y");
+  EXPECT_EQ(graph->outputs()[1].name, "total");
+  EXPECT_EQ(to_string(graph->node(graph->outputs()[0].node).shape), "[s, 64]");
+}
+
 TEST(DslPage, ShowsARealError) {
   const auto lines = block(page(), "error");
   ASSERT_EQ(lines.size(), 3u);

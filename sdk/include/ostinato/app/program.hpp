@@ -10,6 +10,12 @@
 
 namespace ostinato {
 
+// Why a launch is what it is.
+struct Group {
+  std::string kernel, kind, ops, why, ended, tiles;
+  uint64_t bytes_saved = 0;
+};
+
 class Program {
  public:
   explicit Program(ost_program_t* handle) : handle_(handle) {}  // takes over the caller's reference
@@ -57,6 +63,16 @@ class Program {
   std::string kernel_name(uint32_t index) const {
     const char* name = ost_program_kernel_name(get(), index);
     return name == nullptr ? "" : name;
+  }
+
+  std::vector<Group> groups() const {
+    std::vector<Group> out;
+    for (uint32_t i = 0; i < describe().groups; ++i) {
+      auto g = sized<ost_group_desc_t>();
+      call(ost_program_group_at, get(), i, &g);
+      out.push_back({g.kernel, g.kind, g.ops, g.why, g.ended, g.tiles, g.bytes_saved});
+    }
+    return out;
   }
 
   std::string inspect(uint32_t format = OST_FORMAT_TEXT) const {
