@@ -476,16 +476,20 @@ class Fuser {
 
   // True if kernel `from` must run before `to` as far as is known now. Bounded: gives up (true) on
   // large cones.
-  bool reaches(uint32_t from, uint32_t to) const {
-    std::vector<uint32_t> stack{from}, seen{from};
-    while (!stack.empty()) {
+  bool reaches(uint32_t from, uint32_t to) {
+    constexpr size_t kLargeCone = 64;
+    seen_.resize(plan_.kernels.size(), 0);
+    ++search_;
+    std::vector<uint32_t> stack{from};
+    seen_[from] = search_;
+    for (size_t count = 1; !stack.empty();) {
       const uint32_t k = stack.back();
       stack.pop_back();
-      for (uint32_t next : edges_[k]) {
+      for (const uint32_t next : edges_[k]) {
         if (next == to) return true;
-        if (std::find(seen.begin(), seen.end(), next) != seen.end()) continue;
-        if (seen.size() > 64) return true;
-        seen.push_back(next);
+        if (seen_[next] == search_) continue;
+        if (++count > kLargeCone) return true;
+        seen_[next] = search_;
         stack.push_back(next);
       }
     }
@@ -541,6 +545,8 @@ class Fuser {
   std::vector<std::vector<UseIn>> uses_;
   std::vector<std::vector<uint64_t>> row_sets_;  // per kernel: the row axes of its reductions
   std::vector<std::vector<uint32_t>> edges_;     // kernel -> kernels that read it
+  std::vector<uint32_t> seen_;                   // per kernel: the last search that met it
+  uint32_t search_ = 0;
 };
 
 }  // namespace

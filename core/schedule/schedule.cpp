@@ -62,6 +62,7 @@ class Scheduler {
     p_.numerics = options_.numerics;
     OST_TRY_ASSIGN(p_.vars, g_.vars());
     OST_TRY_ASSIGN(devices_, devices_of(g_));
+    buffer_of_.assign(g_.nodes().size(), kNoIndex);
     for (uint32_t d : devices_)
       p_.device_count = std::max(p_.device_count, d == kNoIndex ? 1 : d + 1);
     bind_inputs();
@@ -82,6 +83,7 @@ class Scheduler {
   }
 
  private:
+  uint32_t buffer_of(NodeId n) const { return buffer_of_[n]; }
   uint32_t device_of(NodeId n) const { return devices_[n] == kNoIndex ? 0 : devices_[n]; }
 
   uint32_t add_buffer(BufferKind kind, uint32_t slot, NodeId n) {
@@ -125,7 +127,7 @@ class Scheduler {
   void bind_stored() {
     for (NodeId n = 0; n < g_.nodes().size(); ++n) {
       if (!plan_.is_stored(n)) continue;
-      buffer_of_[n] = g_.node(n).op == Op::assign ? buffer_of_.at(storage_of(g_, n))
+      buffer_of_[n] = g_.node(n).op == Op::assign ? buffer_of(storage_of(g_, n))
                                                   : add_buffer(BufferKind::temp, 0, n);
     }
   }
@@ -133,7 +135,7 @@ class Scheduler {
   void bind_outputs() {
     for (const auto& out : g_.outputs()) {
       const auto& node = g_.node(out.node);
-      const uint32_t b = buffer_of_.at(out.node);
+      const uint32_t b = buffer_of(out.node);
       if (p_.buffers[b].kind == BufferKind::temp) {
         p_.buffers[b].kind = BufferKind::output;
         p_.buffers[b].slot = static_cast<uint32_t>(p_.outputs.size());
@@ -150,7 +152,7 @@ class Scheduler {
     }
     const LowerContext context{g_,
                                plan_,
-                               [this](NodeId n) { return buffer_of_.at(n); },
+                               [this](NodeId n) { return buffer_of(n); },
                                [this](BufferId b) { return p_.buffers[b].elements; },
                                options_.numerics,
                                options_.tile_size};
@@ -175,7 +177,7 @@ class Scheduler {
     Step step;
     step.kind = StepKind::copy;
     step.device = device_of(k.root);
-    step.args = {buffer_of_.at(k.root), buffer_of_.at(g_.node(k.root).inputs[0])};
+    step.args = {buffer_of(k.root), buffer_of(g_.node(k.root).inputs[0])};
     p_.steps.push_back(std::move(step));
     access_.push_back({OST_KIR_WRITE, OST_KIR_READ});
   }
@@ -268,7 +270,7 @@ class Scheduler {
   const ScheduleOptions& options_;
   Program p_;
   std::vector<uint32_t> devices_;
-  std::map<NodeId, uint32_t> buffer_of_;
+  std::vector<uint32_t> buffer_of_;  // per node that has one
   std::vector<std::vector<uint32_t>> access_;  // per step and argument
   std::map<std::string, uint32_t> kernel_by_hash_;
   std::map<std::string, int> names_;
@@ -286,26 +288,29 @@ NodeId overwritten_output(const Graph& g) {
   return UINT32_MAX;
 }
 
-Result<Program> schedule_once(Graph g, const ScheduleOptions& options, bool join,
+Result<Program> schedule_once(const Graph& graph, const ScheduleOptions& options, bool join,
                               uint64_t& needed) {
-  for (;;) {
-    const FusePlan plan = fuse(g, {options.fuse, options.memory_budget, join});
+  Graph copied;  // with snapshots; empty as long as none was needed
+  for (const Graph* g = &graph;; g = &copied) {
+    const FusePlan plan = fuse(*g, {options.fuse, options.memory_budget, join});
     NodeId snapshot = UINT32_MAX;
-    std::vector<uint32_t> order = order_kernels(g, plan, snapshot);
+    std::vector<uint32_t> order = order_kernels(*g, plan, snapshot);
     if (order.size() == plan.kernels.size())
-      return Scheduler(g, plan, std::move(order), options).run(needed);
+      return Scheduler(*g, plan, std::move(order), options).run(needed);
     if (snapshot == UINT32_MAX)
       return fail(OST_INTERNAL, "the kernels of this graph form a cycle; please report the graph");
-    OST_TRY_ASSIGN(g, with_snapshot(g, snapshot));
+    OST_TRY_ASSIGN(copied, with_snapshot(*g, snapshot));
   }
 }
 
 }  // namespace
 
 Result<Program> schedule(const Graph& graph, const ScheduleOptions& options) {
-  Graph g = graph;
+  Graph g;
   if (options.simplify) {
     OST_TRY_ASSIGN(g, simplify(graph));
+  } else {
+    g = graph;
   }
   if (options.simplify && options.recognise_attention) {
     OST_TRY_ASSIGN(const auto recognised, recognise_attention(g));

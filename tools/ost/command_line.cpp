@@ -93,7 +93,7 @@ class CommandLine {
   }
   void add_compile(CLI::App* c) {
     c->add_option("expression", o_.subject,
-                  "for example 'matmul(A,relu(B))+softmax(C)'; - reads it from stdin")
+                  "for example 'matmul(A,relu(B))+softmax(C)'; @FILE and - (stdin) read it")
         ->required();
     add_expression(c);
   }
