@@ -66,6 +66,7 @@ class Emitter {
   using Names = std::map<std::string, Value, std::less<>>;
   Names names_;
   std::vector<Names> calls_;  // the names of the functions that are being called
+  size_t expansions_ = 0;
   std::map<std::string, const Statement*, std::less<>> functions_;
   std::vector<Var> vars_;                          // declared outside or by a type
   std::map<std::string, Sym, std::less<>> sizes_;  // what a declared variable stands for

@@ -10,7 +10,8 @@ namespace ost::dsl {
 
 namespace {
 
-constexpr size_t kMaxCalls = 64;  // functions within functions: bounds the stack
+constexpr size_t kMaxCalls = 64;           // functions within functions: bounds the stack
+constexpr size_t kMaxExpansions = 100000;  // of all functions of a program: bounds the time
 
 }  // namespace
 
@@ -112,6 +113,10 @@ Result<> Emitter::assign(const Statement& statement, Value value) {
 Result<Value> Emitter::call_defined(const Expr& expr, const Statement& function) {
   if (calls_.size() >= kMaxCalls)
     return source.fail(expr.position, "functions call each other more than {} deep", kMaxCalls);
+  if (++expansions_ > kMaxExpansions)
+    return source.fail(expr.position,
+                       "the functions of the program are expanded more than {} times",
+                       kMaxExpansions);
   const auto& parameters = function.parameters;
   if (expr.args.size() > parameters.size())
     return source.fail(expr.args[parameters.size()]->position,

@@ -218,7 +218,7 @@ Result<> Loader::groups() {
     if (kind_at) {
       OST_TRY_ASSIGN(const std::string kind, kind_at->string(kMaxName));
       const auto known = group_kind_from_name(kind);
-      if (!known) return kind_at->bad("'{}' is not a kind of group", kind);
+      if (!known) return kind_at->bad("found the string '{}', want a kind of group, as gemm_epilogue", kind);
       group.kind = *known;
     }
     OST_TRY_ASSIGN(const Cursor ops_at, at.at("ops"));

@@ -16,6 +16,11 @@ constexpr const char* kSeeds[] = {
     "concat((A, B), axis=-1).sum(axis=(0, 1), keepdims=true)",
     "attention(A, B, B, causal=true, scale=0.5)",
     "pad(reshape(A, -1, 2), ((1, 0), (n, 2)), value=-inf)",
+    "x: f32[m:1..4, 3]; w, v: f16[3]\ndef f(t, by=2): t * by\na, b = f(x), x.f(by=w) + v * m",
+    "def f(t):\n  t = softmax(t @ B.mT) @ B\n  return t\nf(A) + conv2d(A.reshape(1, 2, 2, 2), "
+    "B.reshape(2, 2, 2, 1), padding=1).sum()",
+    "max_pool2d(pad(A.reshape(1, 1, 2, 4), 1), (2, 3), stride=2) - avg_pool2d(B.reshape(1, 1, 2, "
+    "4), 2)",
     "scatter_add(A, arange(2), cast(B, f16), axis=0) % 3",
 };
 

@@ -143,6 +143,15 @@ TEST(DslFunctions, SayWhatIsWrong) {
             "dsl: 2:1: unknown function 'frobb'; did you mean 'frob'?");
 }
 
+TEST(DslFunctions, AreNotExpandedForEver) {
+  std::string text = "def f0(t): t + 1\n";
+  for (int i = 1; i < 40; ++i) text += fmt::format("def f{}(t): f{}(f{}(t))\n", i, i - 1, i - 1);
+  const std::string error = error_of(text + "f39(1)");
+  EXPECT_NE(error.find("the functions of the program are expanded more than 100000 times"),
+            std::string::npos)
+      << error;
+}
+
 TEST(DslInputs, SayWhatIsWrong) {
   EXPECT_EQ(error_of("x: f33[4]\nx"),
             "dsl: 1:4: type 'f33[4]': unknown dtype 'f33'; wanted one of bool, i8..i64, u8..u64, "

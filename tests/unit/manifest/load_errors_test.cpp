@@ -119,6 +119,8 @@ TEST(LoadErrors, Fields) {
                "/buffers/2/arena: found arena 1, there are 1");
   EXPECT_ERROR(edited([](auto& o) { item(o, "buffers", 2).erase("offset"); }),
                "/buffers/2: the field 'offset' is missing");
+  EXPECT_ERROR(edited([](auto& o) { o["groups"].as_array()[0].as_object()["kind"] = "gem"; }),
+               "/groups/0/kind: found the string 'gem', want a kind of group");
   EXPECT_ERROR(edited([](auto& o) { o["groups"] = json::object{}; }),
                "/groups: found an object, want an array");
 }

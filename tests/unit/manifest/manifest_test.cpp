@@ -36,6 +36,18 @@ TEST(Manifest, TextRoundTrip) {
   }
 }
 
+TEST(Manifest, GroupsKeepTheirKindAndTiles) {
+  Program p = test::scaled_relu();
+  p.groups[0].kind = GroupKind::gemm_epilogue;
+  p.groups[0].tiles = {"100 as 4 x 32", "n as floordiv(n + 31, 32) x 32"};
+  const auto back = from_text(text_of(p));
+  ASSERT_OK(back);
+  EXPECT_EQ(back->program.groups[0].kind, GroupKind::gemm_epilogue);
+  EXPECT_EQ(back->program.groups[0].tiles, p.groups[0].tiles);
+  EXPECT_EQ(back->program.groups[1].kind, GroupKind::other);  // as older manifests have it
+  EXPECT_EQ(program_id(back->program).value(), program_id(p).value());
+}
+
 TEST(Manifest, ProgramSurvivesWithEveryField) {
   const Program p = test::accumulate();
   const auto back = from_text(text_of(p));
