@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "core/schedule/fuse_facts.hpp"
 #include "core/schedule/index_use.hpp"
+#include "core/schedule/op_class.hpp"
 #include "core/schedule/siblings.hpp"
 
 namespace ost {
@@ -22,53 +24,6 @@ constexpr int kContractionBudget = 6;  // cost of operations on the way into a c
 constexpr int64_t kSmallRow = 65536;   // a reduction this short may serialise its kernel
 constexpr int64_t kMinRows = 8;
 
-// What it costs to compute a node once more, in simple operations.
-int cost_of(Op op) {
-  switch (op) {
-    case Op::exp:
-    case Op::exp2:
-    case Op::expm1:
-    case Op::log:
-    case Op::log2:
-    case Op::log1p:
-    case Op::sin:
-    case Op::cos:
-    case Op::tanh:
-    case Op::sigmoid:
-    case Op::silu:
-    case Op::erf:
-    case Op::gelu:
-    case Op::rsqrt:
-    case Op::pow:
-      return 16;
-    case Op::div:
-    case Op::rem:
-    case Op::sqrt:
-    case Op::gather:
-      return 4;
-    case Op::where:
-    case Op::pad:
-      return 1;
-    default:
-      return ir::is_movement(op) ? 0 : 1;
-  }
-}
-
-bool is_source(Op op) {
-  return op == Op::input || op == Op::full || op == Op::iota || op == Op::size;
-}
-bool is_constant(Op op) { return op == Op::full || op == Op::iota || op == Op::size; }
-bool is_writer(Op op) {
-  return op == Op::assign || op == Op::scatter || op == Op::scatter_add || op == Op::copy;
-}
-// Contractions that a device tiles; those with the order `tree` are rows with two operands.
-bool is_tiled(const Node& n) {
-  return (n.op == Op::contract && n.order != kir::Order::tree) || n.op == Op::attention;
-}
-bool is_row_reduction(const Node& n) {
-  return ir::is_reduction(n.op) || (n.op == Op::contract && !is_tiled(n));
-}
-
 class Fuser {
  public:
   Fuser(const ir::Graph& graph, const FuseOptions& options) : g_(graph), options_(options) {}
@@ -77,15 +32,13 @@ class Fuser {
   // those that an assign must not compute in place, since they read what it overwrites, and rows
   // that ended up beside a contraction.
   std::vector<NodeId> run(const std::vector<NodeId>& store_first) {
-    find_reachable();
-    alone_.assign(g_.nodes().size(), false);
-    for (NodeId n : store_first) forced_[n] = alone_[n] = true;
-    find_rows();
+    facts_ = facts_of(g_, store_first);
+    uses_.resize(g_.nodes().size());
     plan_.kernel_of.assign(g_.nodes().size(), kStoredNowhere);
     for (NodeId n = static_cast<NodeId>(g_.nodes().size()); n-- > 0;) {
-      if (!reachable_[n]) continue;
+      if (!facts_.reachable[n]) continue;
       find_overwritten_reads(n);
-      if (g_.node(n).op == Op::input || (is_source(g_.node(n).op) && !forced_[n])) continue;
+      if (g_.node(n).op == Op::input || (is_source(g_.node(n).op) && !facts_.forced[n])) continue;
       decide(n);
       uses_[n].clear();  // not needed any more
     }
@@ -106,60 +59,13 @@ class Fuser {
     IndexUse use;
   };
 
-  void find_reachable() {
-    const size_t n = g_.nodes().size();
-    reachable_.assign(n, false);
-    forced_.assign(n, false);
-    uses_.resize(n);
-    for (const auto& out : g_.outputs()) reachable_[out.node] = forced_[out.node] = true;
-    for (NodeId i = static_cast<NodeId>(n); i-- > 0;) {
-      if (!reachable_[i]) continue;
-      const Node& node = g_.node(i);
-      for (NodeId in : node.inputs) reachable_[in] = true;
-      if (is_writer(node.op)) forced_[i] = true;
-      if (node.op == Op::assign) has_assigns_ = true;
-      if (node.op == Op::copy) forced_[node.inputs[0]] = true;
-      // A store happens once for each point of the axes that it depends on: an index that is loaded
-      // depends on its own.
-      if (node.op == Op::scatter || node.op == Op::scatter_add) forced_[node.inputs[1]] = true;
-      if (node.op == Op::attention) {
-        for (size_t k = 0; k < 3; ++k) force_below_movement(node.inputs[k]);
-      }
-    }
-  }
-
-  // Elementwise operations that need a row reduction, or an element of a contraction each, that is
-  // not stored.
-  void find_rows() {
-    follows_row_.assign(g_.nodes().size(), false);
-    follows_product_.assign(g_.nodes().size(), false);
-    for (NodeId n = 0; n < g_.nodes().size(); ++n) {
-      const Node& node = g_.node(n);
-      if (!ir::is_elementwise(node.op) && !ir::is_movement(node.op)) continue;
-      bool product = false;
-      for (const NodeId in : node.inputs) {
-        if (forced_[in]) continue;
-        if (follows_row_[in] || is_row_reduction(g_.node(in))) follows_row_[n] = true;
-        if (follows_product_[in] || is_tiled(g_.node(in))) product = true;
-      }
-      follows_product_[n] =
-          product && !follows_row_[n] &&
-          (ir::is_elementwise(node.op) || node.op == Op::reshape || node.op == Op::permute);
-    }
-  }
-
-  void force_below_movement(NodeId n) {
-    while (ir::is_movement(g_.node(n).op) && g_.node(n).op != Op::pad) n = g_.node(n).inputs[0];
-    forced_[n] = true;
-  }
-
   // The heart: stored or inlined, and where.
   void decide(NodeId n) {
     const Node& node = g_.node(n);
     auto& uses = uses_[n];
     if (is_writer(node.op))
       return start_kernel(n, std::string(ir::name_of(node.op)) + " writes memory");
-    if (forced_[n]) {
+    if (facts_.forced[n]) {
       if (!(uses.empty() ? try_join_sibling(n) : try_join(n)))
         start_kernel(n, "an output or a copied value");
       return;
@@ -201,22 +107,23 @@ class Fuser {
       }
       return can_be_row_of(n, uses[0], refusal);
     }
-    return can_recompute(node, uses, refusal);
+    return can_recompute(n, uses, refusal);
   }
 
   bool over_budget(const Node& node) const {
     return options_.memory_budget >= 0 && numel(node.shape).upper() > options_.memory_budget;
   }
 
-  bool can_recompute(const Node& node, const std::vector<UseIn>& uses, std::string& refusal) const {
+  bool can_recompute(NodeId n, const std::vector<UseIn>& uses, std::string& refusal) const {
+    const Node& node = g_.node(n);
     const int cost = cost_of(node.op);
     for (const UseIn& u : uses) {
-      if (follows_product_[&node - g_.nodes().data()] &&
+      if (facts_.follows_product[n] &&
           (u.use.contraction_operand || plan_.kernels[u.kernel].has_reduction)) {
         refusal = "the end of a product, which the kernel that reads it cannot hold";
         return false;
       }
-      if (u.use.contraction_operand && follows_row_[&node - g_.nodes().data()]) {
+      if (u.use.contraction_operand && facts_.follows_row[n]) {
         refusal = "the end of a row kernel, which a contraction reads again and again";
         return false;
       }
@@ -236,7 +143,7 @@ class Fuser {
 
   bool is_leaf(NodeId n) const {
     while (ir::is_movement(g_.node(n).op)) n = g_.node(n).inputs[0];
-    return is_source(g_.node(n).op) || forced_[n];
+    return is_source(g_.node(n).op) || facts_.forced[n];
   }
 
   // A contraction whose result is used once per element of the kernel, outside any reduction.
@@ -341,7 +248,7 @@ class Fuser {
   // An elementwise node of the shape of a kernel that uses it element by element becomes one more
   // output of that kernel.
   bool try_join(NodeId n) {
-    if (!options_.fuse || !options_.join || alone_[n] || !ir::is_elementwise(g_.node(n).op))
+    if (!options_.fuse || !options_.join || facts_.alone[n] || !ir::is_elementwise(g_.node(n).op))
       return false;
     auto& uses = uses_[n];
     for (const UseIn& u : uses) {
@@ -374,10 +281,10 @@ class Fuser {
   // with constants as what they share, which live on no device, and not where versions of a buffer
   // matter.
   bool try_join_sibling(NodeId n) {
-    if (!options_.fuse || !options_.join || alone_[n] || !ir::is_elementwise(g_.node(n).op))
+    if (!options_.fuse || !options_.join || facts_.alone[n] || !ir::is_elementwise(g_.node(n).op))
       return false;
     for (const NodeId operand : g_.node(n).inputs) {
-      if (is_constant(g_.node(operand).op) || has_assigns_) continue;
+      if (is_constant(g_.node(operand).op) || facts_.has_assigns) continue;
       for (const UseIn& u : uses_[operand]) {
         KernelPlan& k = plan_.kernels[u.kernel];
         const Node& root = g_.node(k.root);
@@ -540,8 +447,7 @@ class Fuser {
   FusePlan plan_;
   std::vector<NodeId> store_after_all_;
   std::vector<std::pair<uint32_t, NodeId>> rows_beside_contractions_;  // kernel, refused reduction
-  std::vector<bool> reachable_, forced_, alone_, follows_row_, follows_product_;
-  bool has_assigns_ = false;
+  FuseFacts facts_;
   std::vector<std::vector<UseIn>> uses_;
   std::vector<std::vector<uint64_t>> row_sets_;  // per kernel: the row axes of its reductions
   std::vector<std::vector<uint32_t>> edges_;     // kernel -> kernels that read it
