@@ -263,9 +263,10 @@ class Fuser {
       const bool cyclic = std::any_of(uses.begin(), uses.end(), [&](const UseIn& other) {
         return other.kernel != u.kernel && reaches(other.kernel, u.kernel);
       });
-      if (cyclic) continue;
+      if (cyclic || is_copied_for(n, u.kernel)) continue;
       k.outputs.push_back(n);
       plan_.kernel_of[n] = u.kernel;
+      add_edges_to_copies(n, u.kernel);
       for (const UseIn& other : uses) {
         if (other.kernel != u.kernel) add_edge(u.kernel, other.kernel);
       }
@@ -275,13 +276,22 @@ class Fuser {
     return false;
   }
 
+  // True if the kernel waits for a copy of n, and so must not compute n.
+  bool is_copied_for(NodeId n, uint32_t kernel) const {
+    const auto it = copied_by_.find(n);
+    return it != copied_by_.end() &&
+           std::any_of(it->second.begin(), it->second.end(),
+                       [&](uint32_t copy) { return reaches(copy, kernel); });
+  }
+
   // An elementwise output that nothing else reads joins a kernel of its shape that reads one of its
   // operands at the same places: connected elementwise operations are one kernel with several
   // results. It depends on no kernel that exists by now, since those have later nodes only. Not
   // with constants as what they share, which live on no device, and not where versions of a buffer
   // matter.
   bool try_join_sibling(NodeId n) {
-    if (!options_.fuse || !options_.join || facts_.alone[n] || !ir::is_elementwise(g_.node(n).op))
+    if (!options_.fuse || !options_.join || facts_.alone[n] ||
+        !ir::is_elementwise(g_.node(n).op) || copied_by_.contains(n))
       return false;
     for (const NodeId operand : g_.node(n).inputs) {
       if (is_constant(g_.node(operand).op) || facts_.has_assigns) continue;
@@ -312,6 +322,7 @@ class Fuser {
     edges_.emplace_back();
     plan_.kernel_of[n] = k;
     for (const UseIn& u : uses_[n]) add_edge(k, u.kernel);
+    add_edges_to_copies(n, k);
     const Node& node = g_.node(n);
     KernelPlan& kernel = plan_.kernels[k];
     if (is_tiled(node)) {
@@ -328,6 +339,7 @@ class Fuser {
     const Node& node = g_.node(n);
     switch (node.op) {
       case Op::copy:
+        copied_by_[node.inputs[0]].push_back(k);
         return;
       case Op::assign:
         return add_use(node.inputs[1], {k, IndexUse::identity(g_.node(node.inputs[1]).shape)});
@@ -374,6 +386,12 @@ class Fuser {
       if (u.kernel == use.kernel) return u.use.merge(use.use);
     }
     uses_[n].push_back(std::move(use));
+  }
+
+  void add_edges_to_copies(NodeId n, uint32_t kernel) {
+    const auto it = copied_by_.find(n);
+    if (it == copied_by_.end()) return;
+    for (const uint32_t copy : it->second) add_edge(kernel, copy);
   }
 
   void add_edge(uint32_t from, uint32_t to) {
@@ -449,6 +467,7 @@ class Fuser {
   std::vector<std::pair<uint32_t, NodeId>> rows_beside_contractions_;  // kernel, refused reduction
   FuseFacts facts_;
   std::vector<std::vector<UseIn>> uses_;
+  std::map<NodeId, std::vector<uint32_t>> copied_by_;  // kernels that copy a node, which is no use
   std::vector<std::vector<uint64_t>> row_sets_;  // per kernel: the row axes of its reductions
   std::vector<std::vector<uint32_t>> edges_;     // kernel -> kernels that read it
   std::vector<uint32_t> seen_;                   // per kernel: the last search that met it
