@@ -83,6 +83,8 @@ Result<> Jit::bind_vars(std::span<const JitVar> vars) {
 Result<> Jit::prepare(const Arguments& call) {
   for (const TensorPtr& t : call.inputs) OST_TRY(t->check_fresh());
   OST_TRY(session_.realize(call.inputs));
+  // Lazy tensors may read what is given away.
+  if (options_.outputs == OutputMode::donate) OST_TRY(session_.realize(session_.live_lazy()));
   return check_donated(call);
 }
 
@@ -102,8 +104,9 @@ Result<> Jit::check_donated(const Arguments& call) const {
 }
 
 // Eager calls have no use for donated memory; what the caller may do with the tensors is the same.
-void Jit::give_away(const Arguments& call) const {
-  if (options_.outputs != OutputMode::donate) return;
+Result<> Jit::give_away(const Arguments& call) const {
+  if (options_.outputs != OutputMode::donate) return {};
+  OST_TRY(session_.realize(session_.live_lazy()));
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!options_.donated.empty() &&
         std::ranges::find(options_.donated, i) == options_.donated.end())
@@ -112,6 +115,7 @@ void Jit::give_away(const Arguments& call) const {
     call.inputs[i]->dead_because_ =
         "was donated to a captured function, which has taken its memory";
   }
+  return {};
 }
 
 JitResult Jit::run_eagerly(const Arguments& call) {
@@ -133,7 +137,7 @@ JitResult Jit::run_eagerly(const Arguments& call) {
     t = std::move(same);
   }
   OST_TRY(session_.realize(*outputs));
-  give_away(call);
+  OST_TRY(give_away(call));
   return outputs;
 }
 

@@ -58,7 +58,7 @@ class Jit {
   JitResult run_eagerly(const Arguments& call);
   Result<Captured*> program_for(const Arguments& call);
   Result<> check_donated(const Arguments& call) const;
-  void give_away(const Arguments& call) const;
+  Result<> give_away(const Arguments& call) const;
 
   // trace.cpp
   struct Traced {

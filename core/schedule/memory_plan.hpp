@@ -28,9 +28,11 @@ struct MemoryPlan {
 };
 
 // Offsets such that no two lifetimes that overlap in time overlap in memory. Best fit in order of
-// size, largest first (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
-// Inference", 2020, greedy by size), which reaches the largest live set on most programs. Wastes
-// memory where a large late buffer splits a hole.
+// time first; where that needs more than the largest live set, orders by size, area and length are
+// tried and improved (largest first: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural
+// Net Inference", 2020). A pure function of the lifetimes with a bounded number of steps. A buffer
+// of no bytes takes no place. Wastes memory where very many buffers are alive together: then only
+// the order of time is tried.
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes, uint64_t alignment);
 
 }  // namespace ost

@@ -66,6 +66,22 @@ std::vector<uint32_t> topological(const FusePlan& plan, KernelGraph kg) {
   return order;
 }
 
+bool reaches(const KernelGraph& kg, uint32_t from, uint32_t to) {
+  std::vector<bool> seen(kg.next.size(), false);
+  std::vector<uint32_t> stack{from};
+  while (!stack.empty()) {
+    const uint32_t k = stack.back();
+    stack.pop_back();
+    if (k == to) return true;
+    for (uint32_t next : kg.next[k]) {
+      if (seen[next]) continue;
+      seen[next] = true;
+      stack.push_back(next);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<uint32_t> order_kernels(const ir::Graph& g, const FusePlan& plan, NodeId& snapshot) {
@@ -90,16 +106,17 @@ std::vector<uint32_t> order_kernels(const ir::Graph& g, const FusePlan& plan, No
   }
   std::vector<uint32_t> order = topological(plan, all);
   if (order.size() == count) return order;
-  std::set<uint32_t> done(order.begin(), order.end());
-  for (uint32_t k = 0; k < count;
-       ++k) {  // the first version that two kernels of the cycle disagree about
+  // A version whose reader waits for the assign that overwrites it. Never for a reader that only
+  // copies it: without those edges a copy cannot be on a cycle, since the assign waits for the same
+  // producer, and a copy of the copy would change nothing.
+  for (uint32_t k = 0; k < count; ++k) {
     const auto& root = g.node(plan.kernels[k].root);
-    if (root.op != Op::assign || done.contains(k)) continue;
+    if (root.op != Op::assign) continue;
     for (uint32_t reader : readers[root.inputs[0]]) {
-      if (reader != k && !done.contains(reader)) {
-        snapshot = root.inputs[0];
-        return {};
-      }
+      if (reader == k || g.node(plan.kernels[reader].root).op == Op::copy) continue;
+      if (!reaches(all, k, reader)) continue;
+      snapshot = root.inputs[0];
+      return {};
     }
   }
   return {};

@@ -34,8 +34,8 @@ class CaptureProcess : public Lab {
     Session own(p.context);
     Tensor total = own.tensor(Array::of<float>({4}, {0, 0, 0, 0}), device());
     Jit jit(own, [&](const Tensors& in) {
-      const Attrs scalar{{"dtype", static_cast<int>(OST_DTYPE_F32)}, dims("shape", {}),
-                         {"value", factor}};
+      const Attrs scalar{
+          {"dtype", static_cast<int>(OST_DTYPE_F32)}, dims("shape", {}), {"value", factor}};
       const Tensor y = own.op("mul", {in[0], own.op("full", {}, scalar, device())});
       total.assign(own.op("add", {total, y}));
       return Tensors{own.op("softmax", {y})};

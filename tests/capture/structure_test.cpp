@@ -55,9 +55,8 @@ TEST_P(CaptureStructure, WhatCanChangeIsNotPruned) {
 TEST_P(CaptureStructure, WorkOnFrozenTensorsIsPruned) {
   Tensor weight = matrix(2);
   weight.freeze();
-  Jit jit(session, [&](const Tensors& in) {
-    return Tensors{matmul(in[0], matmul(weight, weight))};
-  });
+  Jit jit(session,
+          [&](const Tensors& in) { return Tensors{matmul(in[0], matmul(weight, weight))}; });
   for (int i = 0; i < 4; ++i) {
     const float v = static_cast<float>(i);
     EXPECT_EQ(value(jit({matrix(v)})[0]), v * 4 * 64);
@@ -74,12 +73,10 @@ TEST_P(CaptureStructure, WorkOnFrozenTensorsIsPruned) {
 
 TEST_P(CaptureStructure, KernelCountsAreObservable) {
   const Tensor w = matrix(0.5f), bias = floats(Floats(8, 1));
-  Jit layer(session, [&](const Tensors& in) {
-    return Tensors{op("relu", {add(matmul(in[0], w), bias)})};
-  });
-  Jit chain(session, [&](const Tensors& in) {
-    return Tensors{op("exp", {times(plus(in[0], 1), 0.5)})};
-  });
+  Jit layer(session,
+            [&](const Tensors& in) { return Tensors{op("relu", {add(matmul(in[0], w), bias)})}; });
+  Jit chain(session,
+            [&](const Tensors& in) { return Tensors{op("exp", {times(plus(in[0], 1), 0.5)})}; });
   Jit softmax(session, [&](const Tensors& in) { return Tensors{op("softmax", {in[0]})}; });
   for (Jit* jit : {&layer, &chain, &softmax}) {
     for (int i = 0; i < 2; ++i) (*jit)({matrix(1)});
@@ -113,8 +110,7 @@ TEST_P(CaptureStructure, ADeviceChangeSplitsTheProgramAndCopiesInBetween) {
   for (int i = 0; i < 5; ++i) {
     const float v = static_cast<float>(i);
     const uint64_t mine = submits(), others = context().open(other).submits;
-    const auto out =
-        jit({floats({v, 2}), session.tensor(Array::of<float>({2}, {3, 4}), other)});
+    const auto out = jit({floats({v, 2}), session.tensor(Array::of<float>({2}, {3, 4}), other)});
     EXPECT_EQ(values(out[0]), (Floats{3 * (v + 1) + v, 14}));
     EXPECT_EQ(values(out[1]), (Floats{3 * (v + 1), 12}));
     EXPECT_EQ(out[1].device(), other);
@@ -170,8 +166,10 @@ TEST_P(CaptureStructure, AReplayDoesNoAllocationNoCompilationAndNoGraphWork) {
   const Tensor x = matrix(1);
   for (const int64_t n : {3, 3, 5}) {
     session.bind("n", 0, 8, n);
-    jit(Arguments().add(x).add(floats({n}, Floats(static_cast<size_t>(n), 1), {"n"})).add(
-        var("n", 0, 8, n)));
+    jit(Arguments()
+            .add(x)
+            .add(floats({n}, Floats(static_cast<size_t>(n), 1), {"n"}))
+            .add(var("n", 0, 8, n)));
   }
   std::vector<Arguments> calls;
   for (const int64_t n : {0, 8, 1}) {

@@ -26,7 +26,8 @@ TEST_P(CaptureThreads, AnotherThreadsWorkIsNotRecorded) {
       other = std::thread([&] {
         started = true;
         Jit inner(session, [&](const Tensors& x) { return Tensors{times(x[0], 3)}; });
-        for (int i = 0; i < 4; ++i) seen.push_back(value(inner({floats({static_cast<float>(i)})})[0]));
+        for (int i = 0; i < 4; ++i)
+          seen.push_back(value(inner({floats({static_cast<float>(i)})})[0]));
         done = true;
       });
       while (!started) std::this_thread::yield();

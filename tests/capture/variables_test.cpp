@@ -49,12 +49,13 @@ TEST_P(CaptureVariables, OneCaptureServesAllValues) {
   };
   expect_as_eager(
       [&](const Tensors& in) {
-        return Tensors{matmul(in[0], in[1]),                           // over K
-                       op("concat", {in[1], in[2]}, {{"axis", 0}}),    // two variables
-                       op("concat", {in[2], in[1]}, {{"axis", 0}}),    // in the other order
-                       matmul(in[1], op("transpose", {in[2]})),        // [i, j]
+        return Tensors{matmul(in[0], in[1]),                         // over K
+                       op("concat", {in[1], in[2]}, {{"axis", 0}}),  // two variables
+                       op("concat", {in[2], in[1]}, {{"axis", 0}}),  // in the other order
+                       matmul(in[1], op("transpose", {in[2]})),      // [i, j]
                        op("mean", {in[1]}, {{"axes", std::vector<int64_t>{0}}}),
-                       op("sum", {in[2]}), plus(in[1], 1)};
+                       op("sum", {in[2]}),
+                       plus(in[1], 1)};
       },
       arguments, all);
 }
@@ -69,8 +70,7 @@ TEST_P(CaptureVariables, MeanAndVarianceDivideByTheBoundValue) {
     session.bind("n", 0, 8, n);
     Floats x;
     for (int64_t i = 0; i < n; ++i) x.push_back(static_cast<float>(2 * i));
-    const auto out =
-        jit(Arguments().add(floats({n}, x, {"n"})).add(var("n", 0, 8, n)));
+    const auto out = jit(Arguments().add(floats({n}, x, {"n"})).add(var("n", 0, 8, n)));
     const float mean = static_cast<float>(n - 1);
     EXPECT_EQ(values(out[0]), Floats{mean});
     EXPECT_EQ(values(out[1]), Floats{static_cast<float>(n * n - 1) / 3.0f});
@@ -92,8 +92,7 @@ TEST_P(CaptureVariables, AttentionOverASymbolicLengthEqualsEager) {
         .add(floats({1, kv, 8}, v, {1, "i + 1", 8}))
         .add(var("i", 0, 8, i));
   };
-  expect_as_eager([&](const Tensors& in) { return Tensors{op("attention", in)}; }, arguments,
-                  all);
+  expect_as_eager([&](const Tensors& in) { return Tensors{op("attention", in)}; }, arguments, all);
 }
 
 TEST_P(CaptureVariables, SlicesAndReshapesAtSymbolicPlaces) {
@@ -198,8 +197,8 @@ TEST_P(CaptureVariables, ALazyTensorIsRealizedBeforeItsVariableChanges) {
 
 TEST_P(CaptureVariables, APadAtTheEndIsNotFrozen) {
   Jit jit(session, [&](const Tensors& in) {
-    return Tensors{op("pad", {slice(in[0], {0}, {"n"})},
-                      {dims("before", {0}), dims("after", {"8 - n"})})};
+    return Tensors{
+        op("pad", {slice(in[0], {0}, {"n"})}, {dims("before", {0}), dims("after", {"8 - n"})})};
   });
   session.bind("n", 0, 8, 2);
   for (const int64_t n : {2, 2, 4, 0, 8, 1}) {
@@ -230,9 +229,7 @@ TEST_P(CaptureVariables, ZeroIsAValue) {
 
 TEST_P(CaptureVariables, SizesAreThoseOfTheCallAndMemoryThatOfTheMaximum) {
   const Tensor w = floats({4, 4}, Floats(16, 0.25f));
-  Jit jit(session, [&](const Tensors& in) {
-    return Tensors{matmul(matmul(in[0], w), w)};
-  });
+  Jit jit(session, [&](const Tensors& in) { return Tensors{matmul(matmul(in[0], w), w)}; });
   std::optional<Tensor> first;
   for (const int64_t n : {2, 2, 8, 1, 5}) {
     session.bind("n", 0, 8, n);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <random>
 
 namespace ost {
@@ -65,12 +66,14 @@ TEST(MemoryPlan, EveryReuseIsReported) {
   }
 }
 
-TEST(MemoryPlan, RandomProgramsNeverOverlapAndStayNearTheLargestLiveSet) {
+uint64_t test_seed() {
   const char* text = std::getenv("OSTINATO_TEST_SEED");
-  const uint64_t seed =
-      text ? std::strtoull(text, nullptr, 10) : 20261130;  // scripts/soak.sh tries others
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  std::mt19937_64 rng(seed);
+  return text ? std::strtoull(text, nullptr, 10) : 20261130;  // scripts/soak.sh tries others
+}
+
+TEST(MemoryPlan, RandomLifetimesNeverOverlapAndStayNearTheLargestLiveSet) {
+  SCOPED_TRACE(testing::Message() << "seed " << test_seed());
+  std::mt19937_64 rng(test_seed());
   double waste = 0;
   constexpr int kRounds = 300;
   for (int round = 0; round < kRounds; ++round) {
@@ -84,9 +87,82 @@ TEST(MemoryPlan, RandomProgramsNeverOverlapAndStayNearTheLargestLiveSet) {
     const MemoryPlan plan = plan_memory(l, 64);
     expect_disjoint(l, plan);
     EXPECT_GE(plan.bytes, plan.largest_live);
-    waste += static_cast<double>(plan.bytes) / static_cast<double>(plan.largest_live) - 1;
+    if (plan.largest_live > 0)
+      waste += static_cast<double>(plan.bytes) / static_cast<double>(plan.largest_live) - 1;
   }
-  EXPECT_LT(waste / kRounds, 0.05);
+  EXPECT_LT(waste / kRounds, 0.02);
+}
+
+// Step i writes buffer i and reads a few of those before it, most of them near.
+std::vector<Lifetime> random_program(std::mt19937_64& rng, uint32_t count) {
+  std::vector<Lifetime> l;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t kind = rng() % 10;
+    const uint64_t bytes = kind == 0   ? 0
+                           : kind <= 3 ? (rng() % 64 + 1) * 1024
+                                       : uint64_t{1} << (8 + rng() % 10);
+    l.push_back({bytes, i, i});
+    for (uint64_t reads = 1 + rng() % 3; reads > 0 && i > 0; --reads) {
+      const uint32_t window = std::min<uint32_t>(i, rng() % 4 == 0 ? 40 : 4);
+      l[i - 1 - rng() % window].last = i;
+    }
+  }
+  return l;
+}
+
+TEST(MemoryPlan, APeakIsWithinFivePercentOfTheLargestLiveSet) {
+  SCOPED_TRACE(testing::Message() << "seed " << test_seed());
+  std::mt19937_64 rng(test_seed());
+  double waste = 0;
+  int over = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const auto l = random_program(rng, static_cast<uint32_t>(1 + rng() % 200));
+    const MemoryPlan plan = plan_memory(l, 256);
+    expect_disjoint(l, plan);
+    if (plan.largest_live == 0) continue;
+    const double more =
+        static_cast<double>(plan.bytes) / static_cast<double>(plan.largest_live) - 1;
+    waste += more;
+    over += more > 0.05;
+    EXPECT_LT(more, 0.10) << round;
+  }
+  EXPECT_LT(waste / 1000, 0.005);
+  // No plan reaches the bound for each set of lifetimes; another seed may have such a one.
+  EXPECT_LE(over, std::getenv("OSTINATO_TEST_SEED") ? 3 : 0);
+}
+
+TEST(MemoryPlan, TenThousandBuffersReachTheLargestLiveSet) {
+  std::mt19937_64 rng(test_seed());
+  const auto l = random_program(rng, 10000);
+  const MemoryPlan plan = plan_memory(l, 256);
+  EXPECT_LE(plan.bytes, plan.largest_live / 100 * 105);
+  std::map<uint64_t, uint32_t> alive;  // by offset, at one step
+  std::vector<uint32_t> ends;
+  for (uint32_t i = 0; i < l.size(); ++i) {
+    std::erase_if(alive, [&](const auto& entry) { return l[entry.second].last < i; });
+    if (l[i].bytes == 0) continue;
+    const auto next = alive.lower_bound(plan.offsets[i]);
+    if (next != alive.end()) {
+      EXPECT_LE(plan.offsets[i] + l[i].bytes, next->first);
+    }
+    if (next != alive.begin()) {
+      const auto before = std::prev(next);
+      EXPECT_LE(before->first + l[before->second].bytes, plan.offsets[i]);
+    }
+    alive[plan.offsets[i]] = i;
+  }
+}
+
+TEST(MemoryPlan, NothingTakesNoPlaceAndHugeSizesDoNotWrap) {
+  const std::vector<Lifetime> none{{0, 0, 5}, {0, 1, 2}};
+  EXPECT_EQ(plan_memory(none, 256).bytes, 0u);
+  const std::vector<Lifetime> tiny{{1, 0, 5}, {0, 1, 2}, {1, 1, 1}};
+  EXPECT_EQ(plan_memory(tiny, 256).bytes, 512u);
+  const std::vector<Lifetime> huge{
+      {UINT64_MAX, 0, 3}, {UINT64_MAX, 1, 3}, {UINT64_MAX, 2, 3}, {UINT64_MAX, 2, 3}, {64, 2, 5}};
+  const MemoryPlan plan = plan_memory(huge, 256);
+  EXPECT_GT(plan.bytes, uint64_t{1} << 47);  // larger than any memory, and no small number
+  EXPECT_GT(plan.largest_live, uint64_t{1} << 47);
 }
 
 }  // namespace
