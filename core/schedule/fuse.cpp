@@ -277,7 +277,7 @@ class Fuser {
   }
 
   // True if the kernel waits for a copy of n, and so must not compute n.
-  bool is_copied_for(NodeId n, uint32_t kernel) const {
+  bool is_copied_for(NodeId n, uint32_t kernel) {
     const auto it = copied_by_.find(n);
     return it != copied_by_.end() &&
            std::any_of(it->second.begin(), it->second.end(),
@@ -468,9 +468,9 @@ class Fuser {
   FuseFacts facts_;
   std::vector<std::vector<UseIn>> uses_;
   std::map<NodeId, std::vector<uint32_t>> copied_by_;  // kernels that copy a node, which is no use
-  std::vector<std::vector<uint64_t>> row_sets_;  // per kernel: the row axes of its reductions
-  std::vector<std::vector<uint32_t>> edges_;     // kernel -> kernels that read it
-  std::vector<uint32_t> seen_;                   // per kernel: the last search that met it
+  std::vector<std::vector<uint64_t>> row_sets_;        // per kernel: the row axes of its reductions
+  std::vector<std::vector<uint32_t>> edges_;           // kernel -> kernels that read it
+  std::vector<uint32_t> seen_;                         // per kernel: the last search that met it
   uint32_t search_ = 0;
 };
 

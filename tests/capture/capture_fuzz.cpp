@@ -178,10 +178,10 @@ class CaptureFuzz : public testing::TestWithParam<std::string> {
   }
 
   int replay_in_another_process(const std::string& file) const {
-    const std::string tool = std::string(std::getenv("OSTINATO_BUILD_DIR")
-                                             ? std::getenv("OSTINATO_BUILD_DIR")
-                                             : "build/dev") +
-                             "/tests/capture_replayer";
+    const std::string tool =
+        std::string(std::getenv("OSTINATO_BUILD_DIR") ? std::getenv("OSTINATO_BUILD_DIR")
+                                                      : "build/dev") +
+        "/tests/capture_replayer";
     const std::string cache = (folder_ / "cache").string();
     const pid_t child = ::fork();
     if (child == 0) {

@@ -12,13 +12,31 @@ namespace capture_fuzz {
 using namespace ostinato;
 using Tensors = std::vector<Tensor>;
 
-enum class Kind { binary, unary, total, roll, flip, gram, project, constant, draw, cross, window,
-                  head, assign, assign_row, assign_rows, assign_part, swap, mutate };
+enum class Kind {
+  binary,
+  unary,
+  total,
+  roll,
+  flip,
+  gram,
+  project,
+  constant,
+  draw,
+  cross,
+  window,
+  head,
+  assign,
+  assign_row,
+  assign_rows,
+  assign_part,
+  swap,
+  mutate
+};
 inline const char* name_of(Kind k) {
-  static const char* names[] = {"binary", "unary",   "total",      "roll",        "flip",
-                                "gram",   "project", "constant",   "draw",        "cross",
-                                "window", "head",    "assign",     "assign_row",  "assign_rows",
-                                "assign_part", "swap", "mutate"};
+  static const char* names[] = {"binary",      "unary",   "total",    "roll",       "flip",
+                                "gram",        "project", "constant", "draw",       "cross",
+                                "window",      "head",    "assign",   "assign_row", "assign_rows",
+                                "assign_part", "swap",    "mutate"};
   return names[static_cast<int>(k)];
 }
 
@@ -87,7 +105,8 @@ class Execution {
 
   Tensors body(const Tensors& in) {
     values_.clear();
-    for (size_t i = 0; i < in.size(); ++i) values_.push_back({in[i], static_cast<int>(i) + 1, false});
+    for (size_t i = 0; i < in.size(); ++i)
+      values_.push_back({in[i], static_cast<int>(i) + 1, false});
     values_.push_back({states_[0], 1, false});
     values_.push_back({states_[1], 2, false});
     push(op("add", {in[0], states_[0]}), 1);
