@@ -64,8 +64,9 @@ int main(int argc, char** argv) {
     options.driver_options = {{"threads", "1"}};
     const Context context(options);
     std::printf("%s, one thread, median of %d rounds of 100 replays\n", device.c_str(), rounds);
-    std::printf("| kernels | ost_jit_call us | ost_instance_run us | ns a kernel | allocations |\n"
-                "|---|---|---|---|---|\n");
+    std::printf(
+        "| kernels | ost_jit_call us | ost_instance_run us | ns a kernel | allocations |\n"
+        "|---|---|---|---|---|\n");
     for (const int length : {1, 10, 100, 1000}) {
       const Cost c = measure(context, device, length, rounds);
       std::printf("| %llu | %.2f | %.2f | %.1f | %llu |\n",

@@ -60,7 +60,13 @@ Result<std::vector<capture::JitVar>> jit_vars(const ost_jit_var_t* vars, uint32_
 
 // Names that a call introduces can be used in dimensions, like those of ost_session_bind.
 Result<> declare_all(SessionState& session, std::span<const ost_jit_var_t> vars) {
-  for (const ost_jit_var_t& v : vars) OST_TRY(declare(session.vars, &v.var));
+  for (const ost_jit_var_t& v : vars) {
+    if (auto known = declare(session.vars, &v.var); !known) {
+      Error error = std::move(known).error();
+      error.status = OST_JIT_ERROR;
+      return std::unexpected(std::move(error));
+    }
+  }
   return {};
 }
 
