@@ -12,6 +12,10 @@ using ir::Node;
 using ir::NodeId;
 using ir::Op;
 
+// Of one head. Beyond these two products and a softmax are faster, and their scores small beside
+// the operands.
+constexpr int64_t kWidestHead = 512;
+constexpr int64_t kFewestChannels = 8;
 constexpr uint64_t kMinusInf = 0xff800000;
 
 // What the parts say: ids of the old graph.
@@ -32,11 +36,19 @@ class Matcher {
     const auto scores = softmax_of(product.inputs[0]);
     if (!scores || !read_scores(*scores)) return std::nullopt;
     match_.v = product.inputs[1];
+    if (!is_head(g_.node(match_.q).shape.back(), 1) ||
+        !is_head(product.shape.back(), kFewestChannels))
+      return std::nullopt;
     return match_;
   }
 
  private:
   const Node& in(const Node& n, size_t i) const { return g_.node(n.inputs[i]); }
+
+  static bool is_head(const Sym& size, int64_t fewest) {
+    const auto n = size.constant();
+    return n && *n >= fewest && *n <= kWidestHead;
+  }
 
   static bool is_product(const Node& n) {
     return n.op == Op::contract && n.dtype == DType::f32 && n.order == kir::Order::blk256;

@@ -1,6 +1,7 @@
 // Before: a simplified graph. After: softmax(scale * (q @ k^T) + bias) @ v in f32, written as its
 // parts, is one `attention` node, also with where(mask, scores, -inf). A scale may be a constant
-// factor or divisor of the scores or a factor of q.
+// factor or divisor of the scores or a factor of q. Heads have 1 to 512 features in q and k and 8 to
+// 512 in v, known sizes both: others stay what they are.
 //
 // The one rewrite that changes bits, and it is declared: `attention` is an operation with an order
 // of its own (docs/numerics.md). Beside the order two values differ from the parts: a query that

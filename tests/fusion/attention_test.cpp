@@ -44,6 +44,18 @@ TEST(RecogniseAttention, LeavesWhatIsNotAttention) {
   EXPECT_EQ(attentions("softmax(cast(q @ k.mT, f64)) @ v"), 0u);
 }
 
+TEST(RecogniseAttention, LeavesHeadsThatTwoProductsDoFaster) {
+  const auto found = [](const char* q, const char* k, const char* v) {
+    return attentions("softmax(q @ k.mT) @ v", {{"q", q}, {"k", k}, {"v", v}});
+  };
+  EXPECT_EQ(found("4,512", "9,512", "9,512"), 1u);
+  EXPECT_EQ(found("4,512", "9,512", "9,8"), 1u);
+  EXPECT_EQ(found("4,513", "9,513", "9,64"), 0u);
+  EXPECT_EQ(found("4,64", "9,64", "9,513"), 0u);
+  EXPECT_EQ(found("4,64", "9,64", "9,7"), 0u);
+  EXPECT_EQ(found("4,d:1..64", "9,d", "9,64"), 0u);
+}
+
 TEST(RecogniseAttention, KeepsPartsThatAreReadElsewhere) {
   const auto program = program_of("w = softmax(q @ k.mT); (w @ v, w)", kTypes);
   ASSERT_TRUE(program.has_value()) << program.error().message;

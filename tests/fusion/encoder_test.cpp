@@ -70,8 +70,8 @@ TEST(Transformer, ThePageOfTheEncoderHasItsFigures) {
 // The same program with narrower layers, so that the reference device gets through it.
 TEST(Transformer, TheEncoderHasTheSameBitsOnEveryDevice) {
   std::string text = file("examples/transformer/encoder.ost");
-  for (const auto& [wide, narrow] : {std::pair("3072", "96"), std::pair("768", "24"),
-                                     std::pair("64\\.0", "2.0"), std::pair("12, 64\\)", "12, 2)")})
+  for (const auto& [wide, narrow] : {std::pair("3072", "192"), std::pair("768", "96"),
+                                     std::pair("64\\.0", "8.0"), std::pair("12, 64\\)", "12, 8)")})
     text = std::regex_replace(text, std::regex(wide), narrow);
   const auto program = program_of(text, {});
   ASSERT_TRUE(program.has_value()) << program.error().message;
