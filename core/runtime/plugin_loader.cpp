@@ -1,5 +1,6 @@
 #include "core/runtime/plugin_loader.hpp"
 
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <mutex>
 
 #include "core/runtime/discovery_file.hpp"
+#include "core/runtime/isolate/isolated.hpp"
 #include "core/runtime/log.hpp"
 #include "core/runtime/plugin_search.hpp"
 
@@ -132,7 +134,8 @@ struct FileId {
 
 class Loader {
  public:
-  explicit Loader(const LoaderOptions& options) : filter_(active_filter(options)) {}
+  explicit Loader(const LoaderOptions& options)
+      : filter_(active_filter(options)), secure_(options.secure || getauxval(AT_SECURE) != 0) {}
 
   void add(const std::string& path) {
     LoadRecord record;
@@ -166,9 +169,7 @@ class Loader {
       if (auto ok = read_discovery(record); !ok) return std::unexpected(std::move(ok).error());
     }
     if (auto ok = check_file(record); !ok) return std::unexpected(std::move(ok).error());
-    auto negotiate = open_library(record.library);
-    if (!negotiate) return std::unexpected(std::move(negotiate).error());
-    auto plugin = negotiate_with(*negotiate);
+    auto plugin = open_and_negotiate(record);
     if (!plugin) return plugin;
     if (!record.driver.empty() && record.driver != plugin->name) {
       return reject(LoadStage::negotiate, 16,
@@ -180,6 +181,13 @@ class Loader {
     plugin->path = record.path;
     plugin->library = record.library;
     return plugin;
+  }
+
+  static std::expected<Plugin, Rejection> open_and_negotiate(const LoadRecord& record) {
+    if (wants_isolation(record.driver, record.library)) return load_isolated(record.library);
+    auto negotiate = open_library(record.library);
+    if (!negotiate) return std::unexpected(std::move(negotiate).error());
+    return negotiate_with(*negotiate);
   }
 
   // What can be known without running code of the plugin.
@@ -208,6 +216,11 @@ class Loader {
   std::expected<void, Rejection> check_file(LoadRecord& record) {
     struct stat info{};
     if (stat(record.library.c_str(), &info) != 0) return missing(record.library);
+    if (secure_ && (info.st_uid != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
+      return reject(LoadStage::discover, 13,
+                    "{}: others than root may write it, and this process has raised privileges",
+                    record.library);
+    }
     const auto [seen, is_new] = files_.try_emplace({info.st_dev, info.st_ino}, record.path);
     if (is_new) return {};
     record.status = LoadStatus::skipped;
@@ -236,6 +249,7 @@ class Loader {
   }
 
   std::string filter_;
+  bool secure_ = false;
   std::map<FileId, std::string> files_;
   std::map<std::string, std::string> names_{{"ref", "(built in)"}};
   LoadResult out_;

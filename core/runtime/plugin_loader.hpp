@@ -24,6 +24,9 @@ struct LoaderOptions {
   bool environment = true;            // false: OSTINATO_PLUGIN* are not looked at
   std::vector<std::string> folders;   // instead of those beside the library
   std::optional<std::string> filter;  // instead of OSTINATO_PLUGINS
+  // As in a process with raised privileges (AT_SECURE): only files of root that nobody else may
+  // write. Always so in such a process.
+  bool secure = false;
 };
 
 // A library that was opened and accepted. It is never unloaded, so a table stays valid for the life

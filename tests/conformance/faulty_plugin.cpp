@@ -51,12 +51,21 @@ ost_status_t heap_info(ost_device_t* device, uint32_t heap, ost_heap_info_t* out
   return ref->heap_info(device, heap, out, error);
 }
 
+void misbehave(uint64_t bytes) {
+  if (bytes != 4097) return;
+  if (has("crashes")) std::raise(SIGSEGV);
+  while (has("hangs")) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+ost_status_t buffer_import_host(ost_device_t* device, void* pointer, uint64_t bytes,
+                                ost_dbuffer_t** out, ost_error_t* error) {
+  misbehave(bytes);
+  return ref->buffer_import_host(device, pointer, bytes, out, error);
+}
+
 ost_status_t buffer_alloc(ost_device_t* device, uint32_t heap, uint64_t bytes, uint32_t align,
                           ost_dbuffer_t** out, ost_error_t* error) {
-  if (has("crashes") && bytes == 4097) std::raise(SIGSEGV);
-  if (has("hangs") && bytes == 4097) {
-    for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
+  misbehave(bytes);
   return ref->buffer_alloc(device, heap, bytes, align, out, error);
 }
 
@@ -132,6 +141,7 @@ const ost_driver_table_t* table() {
     mine.device_info = device_info;
     mine.heap_info = heap_info;
     mine.buffer_alloc = buffer_alloc;
+    mine.buffer_import_host = buffer_import_host;
     mine.compile = compile;
     mine.timeline_signal = timeline_signal;
     mine.queue_submit = queue_submit;

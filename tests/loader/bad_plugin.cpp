@@ -1,7 +1,10 @@
 // A plugin that is right (kind good) but for one thing, which OST_TEST_KIND_... says.
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "good_driver.hpp"
 
@@ -75,6 +78,10 @@ const ost_driver_table_t* table() {
   t.device_create = [](ost_driver_t*, uint32_t, ost_device_t**, ost_error_t*) -> ost_status_t {
     throw 7;
   };
+#elif defined(OST_TEST_KIND_compile_hangs)
+  t.compile = [](ost_driver_t*, const ost_compile_t*, ost_error_t*) -> ost_status_t {
+    for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+  };
 #elif defined(OST_TEST_KIND_undefined_symbol)
   t.size += static_cast<uint32_t>(ost_test_nobody_has_this());
 #elif defined(OST_TEST_KIND_missing_dependency)
@@ -114,6 +121,12 @@ ost_status_t ost_plugin_negotiate(const ost_negotiate_in_t* in, ost_negotiate_ou
   throw std::runtime_error("not caught by its author");
 #elif defined(OST_TEST_KIND_throws_other)
   throw 7;
+#elif defined(OST_TEST_KIND_aborts)
+  std::abort();
+#elif defined(OST_TEST_KIND_exits)
+  std::exit(3);
+#elif defined(OST_TEST_KIND_hangs)
+  for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
 #elif defined(OST_TEST_KIND_refuses_silently)
   return OST_UNAVAILABLE;
 #endif

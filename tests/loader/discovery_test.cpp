@@ -1,6 +1,8 @@
 // Discovery files and the sources of a search.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -131,6 +133,25 @@ TEST_F(Discovery, TheLibraryMustExistAndAgreeOnTheName) {
                   13, "nowhere.so: No such file or directory");
   expect_rejected(discovery("name", "\"better\""), LoadStatus::failed, LoadStage::negotiate, 16,
                   "the discovery file says driver better, the library is driver good");
+}
+
+TEST_F(Discovery, WithRaisedPrivilegesOnlyFilesOfRootThatNobodyElseMayWriteAreLoaded) {
+  fs::remove(folder / "good.so");
+  fs::copy_file(good_library(), folder / "good.so");
+  LoaderOptions options;
+  options.files = {folder / "good.so"};
+  options.search = false;
+  options.environment = false;
+  options.secure = true;
+  fs::permissions(folder / "good.so", fs::perms::others_write, fs::perm_options::add);
+  const LoadResult open_to_all = load_plugins(options);
+  EXPECT_TRUE(open_to_all.plugins.empty());
+  EXPECT_EQ(name_of(open_to_all.records[0].stage), "discover");
+  EXPECT_EQ(open_to_all.records[0].rule, 13u);
+  EXPECT_NE(open_to_all.records[0].reason.find("others than root may write it"), std::string::npos);
+  if (getuid() != 0) GTEST_SKIP() << "the rest needs a file of root";
+  fs::permissions(folder / "good.so", fs::perms(0755));
+  EXPECT_EQ(load_plugins(options).plugins.size(), 1u);
 }
 
 TEST_F(Discovery, TheFilterDropsByName) {

@@ -4,7 +4,7 @@
   core/<layer>      lower layers of core and itself, <ostinato/...>; no compiler or vendor header, no plugin's name
   sdk/include       <ostinato/...>; a .h file beyond that only <stddef.h> and <stdint.h>; plugin_sync.h is the one implementation
   sdk/*, plugins/*  <ostinato/...>, files of the same folder, sdk/llvm; the vendor's and the system's headers
-  sdk/conformance   the SDK, core and its own folder: it is a host, whose loader and interpreter are the oracle
+  sdk/conformance, sdk/plugin-host   the SDK, core and its own folder: it is a host, whose loader and interpreter are the oracle
   tools, bench, python, examples (but for plugins there)   of ours only <ostinato/ostinato.h> and .hpp
 
 usage: include_direction.py [ROOT]
@@ -97,7 +97,7 @@ def broken_rules(root: Path) -> Iterator[str]:
                 reason = core_rule(root, name, quoted, included)
             elif name.startswith("sdk/include/"):
                 reason = sdk_header_rule(root, name, quoted, included)
-            elif name.startswith("sdk/conformance/"):
+            elif name.startswith(("sdk/conformance/", "sdk/plugin-host/")):
                 reason = kit_rule(root, name, quoted, included)
             elif top in {"sdk", "plugins"} or (top == "examples" and "plugin" in name.split("/")[1]):
                 reason = outsider_rule(root, name, quoted, included, application=False)
