@@ -26,6 +26,7 @@ needs=(
   g++ cmake ninja-build ccache mold git ca-certificates python3
   "libboost-json1.81-dev|libboost-json1.83-dev|libboost-json1.88-dev"
   libfmt-dev libcli11-dev libxxhash-dev libssl-dev zlib1g-dev libgtest-dev libmpfr-dev libvalijson-dev
+  abigail-tools "pkg-config|pkgconf"
 )
 [ "$llvm" = yes ] && needs+=(llvm-22-dev llvm-22-tools libzstd-dev lld-22)
 

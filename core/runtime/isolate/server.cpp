@@ -323,6 +323,7 @@ class Server {
         auto* q = handle<ost_queue_t>(in);
         const std::vector<ost_point_t> waits = read_points(in), signals = read_points(in);
         const Commands c(in);
+        if (!in.ok()) return OST_INTERNAL;
         return t_.queue_submit(q, waits.data(), static_cast<uint32_t>(waits.size()), c.data(),
                                c.count(), signals.data(), static_cast<uint32_t>(signals.size()), e);
       }
@@ -331,6 +332,7 @@ class Server {
         const auto slots = in.get<uint32_t>();
         const auto vars = in.get<uint32_t>();
         const Commands c(in);
+        if (!in.ok()) return OST_INTERNAL;
         ost_cmdlist_t* l = nullptr;
         const auto status = t_.cmdlist_create(device, c.data(), c.count(), slots, vars, &l, e);
         return made(status, l, out);
