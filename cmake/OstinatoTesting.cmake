@@ -8,7 +8,7 @@ set(OST_TEST_ENVIRONMENT
   GTEST_COLOR=no GTEST_SHUFFLE=0 NO_COLOR=1 LC_ALL=C.UTF-8
   "OSTINATO_BUILD_DIR=${PROJECT_BINARY_DIR}"
   "XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/test-cache"
-  "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0"
+  "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0:allocator_may_return_null=1"
   "UBSAN_OPTIONS=print_stacktrace=1"
   "TSAN_OPTIONS=second_deadlock_stack=1:halt_on_error=1")
 
