@@ -15,6 +15,8 @@ static_assert(std::endian::native == std::endian::little,
               "big-endian hosts would have to swap the fields here");
 
 constexpr uint32_t kMaxRecords = 1u << 20;
+constexpr uint64_t kMaxArray = 1u << 20;
+constexpr uint32_t kMaxLanes = 1u << 16;
 
 bool reduction_is_known(uint32_t aux) {
   const uint32_t combine = aux & 0xff;
@@ -25,7 +27,7 @@ bool reduction_is_known(uint32_t aux) {
 // What is wrong with aux or imm as an encoding, or nullptr.
 const char* check_attr(const OpInfo& op, const Inst& r) {
   if (op.attr != Attr::bits && op.attr != Attr::access && op.attr != Attr::slot &&
-      op.attr != Attr::role && r.imm != 0)
+      op.attr != Attr::role && op.attr != Attr::dimension && op.attr != Attr::count && r.imm != 0)
     return "imm is used, but this operation has none";
   switch (op.attr) {
     case Attr::none:
@@ -63,6 +65,14 @@ const char* check_attr(const OpInfo& op, const Inst& r) {
       return r.aux == OST_KIR_COMBINE_MAX || r.aux == OST_KIR_COMBINE_MIN
                  ? nullptr
                  : "aux is not max (3) or min (4)";
+    case Attr::dimension:
+      if (r.aux != 0) return "aux is used, but this operation has none";
+      return r.imm <= 2 ? nullptr : "the dimension is above 2";
+    case Attr::count:
+      if (r.aux != 0) return "aux is used, but this operation has none";
+      return r.imm >= 1 && r.imm <= kMaxArray ? nullptr : "the count is not 1 to 2^20";
+    case Attr::unroll:
+      return r.aux <= OST_KIR_UNROLL ? nullptr : "aux is not 0 or the unroll hint (1)";
   }
   return "unknown kind of attribute";
 }
@@ -110,11 +120,13 @@ Result<ost_kir_header_t> read_header(std::span<const uint8_t> bytes) {
                 h.version_major, h.version_minor, OST_KIR_VERSION_MAJOR, OST_KIR_VERSION_MAJOR,
                 OST_KIR_VERSION_MINOR);
   }
-  if (h.level != 1) return fail(OST_INCOMPATIBLE, "kir: level is {}, wanted 1", h.level);
+  if (h.level != 1 && h.level != 2)
+    return fail(OST_INCOMPATIBLE, "kir: level is {}, wanted 1 or 2", h.level);
   if (h.numerics > OST_KIR_FAST)
     return fail(OST_INCOMPATIBLE, "kir: numerics is {}, wanted 0 (strict) or 1 (fast)", h.numerics);
-  if (h.reserved != 0)
-    return fail(OST_DATA_LOSS, "kir: the reserved header field is {}, wanted 0", h.reserved);
+  if (h.level == 1 ? h.lanes != 0 : h.lanes == 0 || h.lanes > kMaxLanes)
+    return fail(OST_DATA_LOSS, "kir: {} lanes in a kernel of level {}, wanted {}", h.lanes, h.level,
+                h.level == 1 ? "0" : "1 to 65536");
   if (h.inst_count > kMaxRecords)
     return fail(OST_DATA_LOSS, "kir: {} records are above the limit of {}", h.inst_count,
                 kMaxRecords);
@@ -132,7 +144,8 @@ std::vector<uint8_t> to_binary(const Kernel& kernel) {
   h.magic = OST_KIR_MAGIC;
   h.version_major = OST_KIR_VERSION_MAJOR;
   h.version_minor = OST_KIR_VERSION_MINOR;
-  h.level = 1;
+  h.level = kernel.level;
+  h.lanes = kernel.lanes;
   h.numerics = static_cast<uint32_t>(kernel.numerics);
   h.inst_count = static_cast<uint32_t>(kernel.insts.size());
   h.param_count = kernel.param_count();
@@ -148,6 +161,8 @@ Result<Kernel> from_binary(std::span<const uint8_t> bytes) {
   OST_TRY_ASSIGN(const ost_kir_header_t h, read_header(bytes));
   Kernel kernel;
   kernel.numerics = static_cast<Numerics>(h.numerics);
+  kernel.level = h.level;
+  kernel.lanes = h.lanes;
   kernel.insts.resize(h.inst_count);
   if (h.inst_count > 0)
     std::memcpy(kernel.insts.data(), bytes.data() + sizeof h, h.inst_count * sizeof(Inst));

@@ -112,6 +112,11 @@ class BoundsProver {
 
 }  // namespace
 
-Result<> prove_bounds(const Kernel& kernel) { return BoundsProver(kernel).run(); }
+Result<> prove_bounds(const Kernel& kernel) {
+  if (kernel.level != 1)
+    return fail(OST_INVALID_ARGUMENT, "kir: bounds are proved of level 1, found level {}",
+                kernel.level);
+  return BoundsProver(kernel).run();
+}
 
 }  // namespace ost::kir

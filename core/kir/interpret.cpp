@@ -298,6 +298,8 @@ Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
 Interpreter::~Interpreter() = default;
 
 Result<Interpreter> Interpreter::create(const Kernel& kernel) {
+  if (kernel.level != 1)
+    return fail(OST_INVALID_ARGUMENT, "kir: a kernel of level {}, wanted level 1", kernel.level);
   OST_TRY_ASSIGN(auto plan, make_plan(kernel));
   return Interpreter(std::make_unique<State>(std::move(plan)));
 }

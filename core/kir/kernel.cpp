@@ -20,7 +20,8 @@ uint32_t Kernel::param_count() const { return count_of(*this, Op::param); }
 uint32_t Kernel::var_count() const { return count_of(*this, Op::var); }
 
 bool operator==(const Kernel& a, const Kernel& b) {
-  return a.numerics == b.numerics && a.insts.size() == b.insts.size() &&
+  return a.numerics == b.numerics && a.level == b.level && a.lanes == b.lanes &&
+         a.insts.size() == b.insts.size() &&
          (a.insts.empty() ||
           std::memcmp(a.insts.data(), b.insts.data(), a.insts.size() * sizeof(Inst)) == 0);
 }

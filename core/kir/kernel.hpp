@@ -64,6 +64,16 @@ enum class Op : uint16_t {
   contract = OST_KIR_OP_CONTRACT,
   argreduce = OST_KIR_OP_ARGREDUCE,
   attn = OST_KIR_OP_ATTN,
+  // level 2
+  grid = OST_KIR_OP_GRID,
+  group = OST_KIR_OP_GROUP,
+  lane = OST_KIR_OP_LANE,
+  local_array = OST_KIR_OP_LOCAL,
+  private_array = OST_KIR_OP_PRIVATE,
+  loop = OST_KIR_OP_LOOP,
+  if_true = OST_KIR_OP_IF,
+  end = OST_KIR_OP_END,
+  barrier = OST_KIR_OP_BARRIER,
 };
 
 enum class Role : uint32_t {
@@ -92,6 +102,8 @@ using Inst = ost_kir_inst_t;
 
 struct Kernel {
   Numerics numerics = Numerics::strict;
+  uint32_t level = 1;
+  uint32_t lanes = 0;  // level 2: work-items of a work-group
   std::vector<Inst> insts;
 
   Op op(Value v) const { return static_cast<Op>(insts[v].op); }
@@ -114,7 +126,8 @@ std::string hash_of(const Kernel& kernel);  // sha256 of the binary form, 64 hex
 
 // --- checks
 // ----------------------------------------------------------------------------------------------------------
-// Types, operand classes, axis scoping, slots, roles, access rules. Errors name the record.
+// Types, operand classes, axis scoping, slots, roles, access rules; of a kernel of level 2 what
+// level2.hpp says. Errors name the record.
 Result<> verify(const Kernel& kernel);
 // Proves that every load and store that happens is inside its parameter for all variable values
 // (docs/kir.md says how: symbolic interval arithmetic over axis ranges and variable bounds, refined

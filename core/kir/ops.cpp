@@ -9,7 +9,7 @@ constexpr OpInfo kOps[] = {
     {Op::constant, "const", 0, 0, Attr::bits},
     {Op::param, "param", 1, 1, Attr::access},
     {Op::var, "var", 2, 2, Attr::slot},
-    {Op::axis, "axis", 1, 1, Attr::role},
+    {Op::axis, "axis", 1, 1, Attr::role, 1},
     {Op::load, "load", 2, 3, Attr::none},
     {Op::store, "store", 3, 4, Attr::none},
     {Op::neg, "neg", 1, 1, Attr::none},
@@ -41,13 +41,22 @@ constexpr OpInfo kOps[] = {
     {Op::ldexp, "ldexp", 2, 2, Attr::none},
     {Op::cast, "cast", 1, 1, Attr::rounding},
     {Op::bitcast, "bitcast", 1, 1, Attr::none},
-    {Op::reduce, "reduce", 2, 2, Attr::reduction},
-    {Op::contract, "contract", 3, 3, Attr::reduction},
-    {Op::argreduce, "argreduce", 2, 2, Attr::extreme},
-    {Op::attn, "attn", 4, 4, Attr::reduction},
+    {Op::reduce, "reduce", 2, 2, Attr::reduction, 1},
+    {Op::contract, "contract", 3, 3, Attr::reduction, 1},
+    {Op::argreduce, "argreduce", 2, 2, Attr::extreme, 1},
+    {Op::attn, "attn", 4, 4, Attr::reduction, 1},
+    {Op::grid, "grid", 1, 1, Attr::dimension, 2},
+    {Op::group, "group", 0, 0, Attr::dimension, 2},
+    {Op::lane, "lane", 0, 0, Attr::none, 2},
+    {Op::local_array, "local", 0, 0, Attr::count, 2},
+    {Op::private_array, "private", 0, 0, Attr::count, 2},
+    {Op::loop, "loop", 3, 3, Attr::unroll, 2},
+    {Op::if_true, "if", 1, 1, Attr::none, 2},
+    {Op::end, "end", 1, 1, Attr::none, 2},
+    {Op::barrier, "barrier", 0, 0, Attr::none, 2},
 };
 
-constexpr uint16_t kMaxOp = OST_KIR_OP_ATTN;
+constexpr uint16_t kMaxOp = OST_KIR_OP_BARRIER;
 
 // Position in kOps by opcode, 0xff where there is none.
 constexpr auto kByCode = [] {

@@ -21,6 +21,9 @@ enum class Attr : uint8_t {
   rounding,   // aux: CAST_*
   reduction,  // aux: combine | order << 8
   extreme,    // aux: COMBINE_MAX or COMBINE_MIN
+  dimension,  // imm: 0..2
+  count,      // imm: elements, at least 1
+  unroll,     // aux: 0 or UNROLL
 };
 
 struct OpInfo {
@@ -29,6 +32,7 @@ struct OpInfo {
   uint8_t min_src;
   uint8_t max_src;
   Attr attr;
+  uint8_t levels = 3;  // bit l-1: the operation exists in level l
 };
 
 std::span<const OpInfo> all_ops();

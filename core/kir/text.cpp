@@ -58,6 +58,11 @@ std::string attributes(const OpInfo& op, const Inst& inst, uint64_t axes) {
       return fmt::format("{} ", rounding_name(inst.aux));
     case Attr::extreme:
       return fmt::format("{} ", name_of(static_cast<Combine>(inst.aux)));
+    case Attr::dimension:
+    case Attr::count:
+      return fmt::format("{} ", inst.imm);
+    case Attr::unroll:
+      return inst.aux ? "unroll " : "";
     case Attr::reduction: {
       const auto order = name_of(static_cast<Order>(inst.aux >> 8));
       if (op.op == Op::attn) return fmt::format("{} ", order);
@@ -72,8 +77,10 @@ std::string attributes(const OpInfo& op, const Inst& inst, uint64_t axes) {
 std::vector<std::string> to_lines(const Kernel& kernel) {
   std::vector<std::string> lines;
   lines.reserve(kernel.insts.size() + 1);
-  lines.push_back(fmt::format("kir {}.{} l1 {}", OST_KIR_VERSION_MAJOR, OST_KIR_VERSION_MINOR,
+  lines.push_back(fmt::format("kir {}.{} l{} {}", OST_KIR_VERSION_MAJOR, OST_KIR_VERSION_MINOR,
+                              kernel.level,
                               kernel.numerics == Numerics::strict ? "strict" : "fast"));
+  if (kernel.level == 2) lines.back() += fmt::format(" lanes={}", kernel.lanes);
   uint64_t axes = 0;
   for (Value v = 0; v < kernel.insts.size(); ++v) {
     const Inst& inst = kernel.insts[v];

@@ -9,6 +9,7 @@ namespace ost::kir {
 namespace {
 
 constexpr size_t kMaxRecords = size_t{1} << 20;
+constexpr uint32_t kMaxLanes = 1u << 16;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -114,11 +115,20 @@ class Parser {
     const std::string_view version = line.word();
     if (version != "1.0")
       return fail(OST_INCOMPATIBLE, "kir text: version is '{}', this reader knows 1.0", version);
-    if (!line.accept_word("l1")) return line.wrong("level is '{}', wanted 'l1'", line.peek());
-    if (line.accept_word("strict")) return {};
-    if (!line.accept_word("fast"))
+    if (line.accept_word("l2"))
+      kernel_.level = 2;
+    else if (!line.accept_word("l1"))
+      return line.wrong("level is '{}', wanted 'l1' or 'l2'", line.peek());
+    if (line.accept_word("fast"))
+      kernel_.numerics = Numerics::fast;
+    else if (!line.accept_word("strict"))
       return line.wrong("numerics is '{}', wanted 'strict' or 'fast'", line.peek());
-    kernel_.numerics = Numerics::fast;
+    if (kernel_.level == 1) return {};
+    if (!line.accept_word("lanes")) return line.wrong("found '{}', wanted 'lanes='", line.peek());
+    OST_TRY(line.expect('='));
+    OST_TRY_ASSIGN(kernel_.lanes, line.number<uint32_t>("a number of lanes"));
+    if (kernel_.lanes == 0 || kernel_.lanes > kMaxLanes)
+      return line.wrong("{} lanes, wanted 1 to {}", kernel_.lanes, kMaxLanes);
     return {};
   }
 
@@ -179,6 +189,14 @@ class Parser {
       }
       case Attr::extreme:
         return combine(line, inst);
+      case Attr::dimension:
+      case Attr::count: {
+        OST_TRY_ASSIGN(inst.imm, line.number<uint32_t>("a number below 2^32"));
+        return {};
+      }
+      case Attr::unroll:
+        inst.aux = line.accept_word("unroll") ? OST_KIR_UNROLL : 0;
+        return {};
       case Attr::reduction: {
         if (op.op != Op::attn) OST_TRY(combine(line, inst));
         OST_TRY_ASSIGN(const Order order,

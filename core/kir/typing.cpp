@@ -107,6 +107,26 @@ class Checker {
         return argreduce();
       case Op::attn:
         return attn();
+      case Op::grid:
+        OST_TRY(result(kI64));
+        return operand(0, kI64);
+      case Op::group:
+      case Op::lane:
+        return result(kI64);
+      case Op::local_array:
+      case Op::private_array:
+        return {};
+      case Op::loop:
+        OST_TRY(result(kI64));
+        OST_TRY(operand(0, kI64));
+        OST_TRY(operand(1, kI64));
+        return positive_const(2);
+      case Op::if_true:
+        OST_TRY(result(kBool));
+        return operand(0, kBool);
+      case Op::end:
+      case Op::barrier:
+        return result(kBool);
     }
     return fail(OST_INVALID_ARGUMENT, "opcode {} is unknown", inst_.op);
   }
@@ -122,19 +142,28 @@ class Checker {
   Value src(uint32_t k) const { return inst_.src[k]; }
   DType type(uint32_t k) const { return kernel_.dtype(src(k)); }
 
-  // A param may only be operand 0 of a load or store, and a store is nobody's operand.
+  static bool is_memory(Op op) {
+    return op == Op::param || op == Op::local_array || op == Op::private_array;
+  }
+
+  // Memory may only be operand 0 of a load or store, and what has no result is nobody's operand.
   Result<> operand_classes() const {
     const OpInfo& op = info(op_);
     if (inst_.nsrc < op.min_src || inst_.nsrc > op.max_src)
       return wrong("{} operands, wanted {}..{}", inst_.nsrc, op.min_src, op.max_src);
     for (uint32_t k = 0; k < inst_.nsrc; ++k) {
       const Op source = kernel_.op(src(k));
-      const bool wants_param = k == 0 && (op_ == Op::load || op_ == Op::store);
-      if (source == Op::store) return wrong("operand {} is a store, which has no result", k);
-      if (wants_param && source != Op::param)
+      const bool wants_memory = k == 0 && (op_ == Op::load || op_ == Op::store);
+      const bool closes = op_ == Op::end && (source == Op::loop || source == Op::if_true);
+      if (op_ == Op::end && !closes)
+        return wrong("operand {} is a {}, wanted a loop or an if", k, info(source).name);
+      if (!closes && (source == Op::store || source == Op::end || source == Op::barrier ||
+                      source == Op::if_true || source == Op::grid))
+        return wrong("operand {} is a {}, which has no result", k, info(source).name);
+      if (wants_memory && !is_memory(source))
         return wrong("operand 0 is a {}, wanted a param", info(source).name);
-      if (!wants_param && source == Op::param)
-        return wrong("operand {} is a param, which only load and store may use", k);
+      if (!wants_memory && is_memory(source))
+        return wrong("operand {} is a {}, which only load and store may use", k, info(source).name);
     }
     return {};
   }
@@ -157,6 +186,12 @@ class Checker {
     if (kernel_.op(src(k)) == Op::constant) return {};
     return wrong("operand {} is a {}, wanted a const", k, info(kernel_.op(src(k))).name);
   }
+  Result<> positive_const(uint32_t k) const {
+    OST_TRY(const_operand(k));
+    if (static_cast<int64_t>(kernel_.insts[src(k)].imm) > 0) return {};
+    return wrong("operand {} is {}, wanted a number above 0", k,
+                 static_cast<int64_t>(kernel_.insts[src(k)].imm));
+  }
   // Result and all operands have one type, out of these classes.
   Result<> uniform(uint32_t classes) const {
     OST_TRY(result(classes));
@@ -174,7 +209,7 @@ class Checker {
     const bool is_load = op_ == Op::load;
     const uint32_t need = is_load ? OST_KIR_READ : OST_KIR_WRITE;
     OST_TRY(same(0));
-    if (!(kernel_.insts[src(0)].aux & need))
+    if (kernel_.op(src(0)) == Op::param && !(kernel_.insts[src(0)].aux & need))
       return wrong("the param is not declared for {}", is_load ? "reading" : "writing");
     OST_TRY(operand(1, kI64));
     if (!is_load) OST_TRY(same(2));

@@ -2,6 +2,7 @@
 // lists the rules).
 #include <algorithm>
 
+#include "core/kir/level2.hpp"
 #include "core/kir/ops.hpp"
 #include "core/kir/scope.hpp"
 #include "core/kir/typing.hpp"
@@ -22,6 +23,8 @@ class Verifier {
                   kernel_.insts.size(), kMaxRecords);
     for (Value v = 0; v < kernel_.insts.size(); ++v) {
       OST_TRY(check_encoding(kernel_.insts[v], v));
+      if (!(info(kernel_.op(v)).levels & 1))
+        return wrong(v, "{} exists in level 2 only", info(kernel_.op(v)).name);
       if (Result<> types = check_types(kernel_, kernel_.insts[v]); !types)
         return std::unexpected(types.error().in(fmt::format("kir record {}", v)));
     }
@@ -180,6 +183,8 @@ class Verifier {
 
 }  // namespace
 
-Result<> verify(const Kernel& kernel) { return Verifier(kernel).run(); }
+Result<> verify(const Kernel& kernel) {
+  return kernel.level == 2 ? verify_level2(kernel) : Verifier(kernel).run();
+}
 
 }  // namespace ost::kir

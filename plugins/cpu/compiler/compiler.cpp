@@ -76,8 +76,6 @@ kir::Kernel read_kernel(ost_bytes_t bytes) {
   kir::Kernel kernel;
   const std::string what = kir::parse(bytes, &kernel);
   if (!what.empty()) wrong("the kernel is damaged: " + what);
-  if (kernel.header.level != 1)
-    wrong("the kernel has level " + std::to_string(kernel.header.level) + ", wanted 1");
   if (!kir::Analysis(kernel).analysed())
     throw CompileError{OST_UNIMPLEMENTED, "cpu: a kernel with more than 64 axes"};
   return kernel;

@@ -9,7 +9,11 @@
  * proves it) or fails to end.
  *
  * f16 and bf16 are storage types: only const, load, store, cast, bitcast and where may have them.
- * All integer index arithmetic is i64. */
+ * All integer index arithmetic is i64.
+ *
+ * Level 2 is a kernel as one work-group of `lanes` work-items runs it: records happen in their
+ * order, loops and conditions are regions, memory may be shared by the group. Core makes it from
+ * level 1 for devices that want it; it has the same scalar operations and no axes or reductions. */
 #ifndef OSTINATO_KIR_H_
 #define OSTINATO_KIR_H_
 
@@ -29,12 +33,12 @@ typedef struct ost_kir_header_t {
   uint16_t version_major; /* a reader refuses another major version */
   /* a reader refuses a newer minor version: opcodes it has no meaning for */
   uint16_t version_minor;
-  uint32_t level;    /* 1 */
+  uint32_t level;    /* 1 or 2 */
   uint32_t numerics; /* OST_KIR_STRICT or OST_KIR_FAST */
   uint32_t inst_count;
   uint32_t param_count; /* buffer parameters: slots 0 .. param_count-1, each declared once */
   uint32_t var_count;   /* integer arguments: slots 0 .. var_count-1, each declared once */
-  uint32_t reserved;    /* 0 */
+  uint32_t lanes;       /* level 2: work-items of a work-group; level 1: 0 */
 } ost_kir_header_t;
 
 enum { OST_KIR_STRICT = 0, OST_KIR_FAST = 1 };
@@ -112,7 +116,20 @@ enum {
       74, /* i64 (value, axis) [OST_KIR_COMBINE_MAX or MIN]; first index of the extreme, the first
                                 NaN wins; 0 for an empty axis */
   /* f32 (score:f32, mask:bool, v:f32, axis) [ORDER_ATTN << 8]; online softmax over keys */
-  OST_KIR_OP_ATTN = 75
+  OST_KIR_OP_ATTN = 75,
+
+  /* --- level 2 only --- */
+  OST_KIR_OP_GRID = 96,     /* i64 (count:i64) {dimension 0..2}; how many work-groups there are */
+  OST_KIR_OP_GROUP = 97,    /* i64 () {dimension}; which one this is, in [0, count) */
+  OST_KIR_OP_LANE = 98,     /* i64 (); which work-item of the group, in [0, lanes) */
+  OST_KIR_OP_LOCAL = 99,    /* element type () {count}; an array that the group shares */
+  OST_KIR_OP_PRIVATE = 100, /* element type () {count}; an array of each work-item */
+  /* i64 (begin, end, step: const i64 > 0) [OST_KIR_UNROLL]; opens a region that runs for each
+   * value begin, begin + step, ... below end */
+  OST_KIR_OP_LOOP = 104,
+  OST_KIR_OP_IF = 105,     /* bool (cond); opens a region that runs where cond is true */
+  OST_KIR_OP_END = 106,    /* bool (the LOOP or IF); closes the innermost region */
+  OST_KIR_OP_BARRIER = 107 /* bool (); all lanes of the group arrive, then see each other's stores */
 };
 
 enum { OST_KIR_READ = 1, OST_KIR_WRITE = 2 };
@@ -122,6 +139,8 @@ enum { OST_KIR_READ = 1, OST_KIR_WRITE = 2 };
 enum { OST_KIR_AXIS_PARALLEL = 0, OST_KIR_AXIS_REDUCE = 1, OST_KIR_AXIS_CARRY = 2 };
 
 enum { OST_KIR_WHERE_RARE = 1 };
+
+enum { OST_KIR_UNROLL = 1 }; /* a hint that the loop is short */
 
 /* How a cast rounds; the verifier demands the one that fits the pair of types.
  *   WRAP  int -> int modulo 2^width; anything -> same type; bool -> int or float (0 or 1, exact); x

@@ -162,7 +162,7 @@ TEST_F(BinaryErrors, HeaderFieldsAreChecked) {
   EXPECT_EQ(with(18, 0xff), "kir: 16711682 records are above the limit of 1048576");
   EXPECT_EQ(with(20, 1), "kir: the header says 1 parameters, the records declare 0");
   EXPECT_EQ(with(24, 1), "kir: the header says 1 variables, the records declare 0");
-  EXPECT_EQ(with(28, 1), "kir: the reserved header field is 1, wanted 0");
+  EXPECT_EQ(with(28, 1), "kir: 1 lanes in a kernel of level 1, wanted 0");
 }
 
 TEST_F(BinaryErrors, RecordFieldsAreChecked) {

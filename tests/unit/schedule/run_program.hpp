@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,7 +24,11 @@ struct HostRun {
   std::vector<Bytes> outputs;
 };
 
-inline Result<> run_on_host(const Program& p, HostRun& run) {
+using RunKernel = std::function<Result<>(const kir::Kernel&, std::span<const kir::ParamData>,
+                                          std::span<const int64_t>)>;
+
+inline Result<> run_on_host(const Program& p, HostRun& run,
+                            const RunKernel& run_kernel = kir::interpret) {
   std::vector<std::vector<uint8_t>> arenas;
   for (const Arena& a : p.arenas) arenas.emplace_back(a.bytes, uint8_t{0xcd});
   std::vector<Bytes> own(p.buffers.size());
@@ -60,7 +65,7 @@ inline Result<> run_on_host(const Program& p, HostRun& run) {
     for (uint32_t b : s.args) params.push_back(data[b]);
     std::vector<int64_t> vars;
     for (uint32_t v : s.vars) vars.push_back(run.vars.at(p.vars[v].name));
-    OST_TRY(kir::interpret(p.kernels[s.kernel].kir, params, vars));
+    OST_TRY(run_kernel(p.kernels[s.kernel].kir, params, vars));
   }
   run.outputs.clear();
   for (const OutputDesc& o : p.outputs) {

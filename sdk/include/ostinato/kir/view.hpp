@@ -81,6 +81,15 @@ inline constexpr OpInfo kOps[] = {
     {OST_KIR_OP_CONTRACT, "contract", 3, 3},
     {OST_KIR_OP_ARGREDUCE, "argreduce", 2, 2},
     {OST_KIR_OP_ATTN, "attn", 4, 4},
+    {OST_KIR_OP_GRID, "grid", 1, 1},
+    {OST_KIR_OP_GROUP, "group", 0, 0},
+    {OST_KIR_OP_LANE, "lane", 0, 0},
+    {OST_KIR_OP_LOCAL, "local", 0, 0},
+    {OST_KIR_OP_PRIVATE, "private", 0, 0},
+    {OST_KIR_OP_LOOP, "loop", 3, 3},
+    {OST_KIR_OP_IF, "if", 1, 1},
+    {OST_KIR_OP_END, "end", 1, 1},
+    {OST_KIR_OP_BARRIER, "barrier", 0, 0},
 };
 constexpr const OpInfo* find_op(uint16_t op) {
   for (const OpInfo& info : kOps)
@@ -92,6 +101,16 @@ constexpr std::string_view op_name(uint16_t op) {
   return info ? info->name : "?";
 }
 constexpr bool is_compare(uint16_t op) { return op >= OST_KIR_OP_EQ && op <= OST_KIR_OP_LE; }
+// What a load or store may name.
+constexpr bool is_memory(uint16_t op) {
+  return op == OST_KIR_OP_PARAM || op == OST_KIR_OP_LOCAL || op == OST_KIR_OP_PRIVATE;
+}
+// The level that has the operation: 0 both, 1 or 2.
+constexpr uint32_t level_of(uint16_t op) {
+  return op == OST_KIR_OP_AXIS || (op >= OST_KIR_OP_REDUCE && op <= OST_KIR_OP_ATTN) ? 1
+         : op >= OST_KIR_OP_GRID                                                    ? 2
+                                                                                    : 0;
+}
 constexpr bool is_reduction(uint16_t op) {
   return op >= OST_KIR_OP_REDUCE && op <= OST_KIR_OP_ATTN;
 }
@@ -140,13 +159,20 @@ class Checker {
       if (inst_.src[i] >= at_) return "an operand that is not an earlier record";
       const uint16_t op = k_.op(inst_.src[i]);
       const bool memory = inst_.op == OST_KIR_OP_LOAD || inst_.op == OST_KIR_OP_STORE;
-      if (op == OST_KIR_OP_STORE || (op == OST_KIR_OP_PARAM) != (memory && i == 0))
+      const bool region = op == OST_KIR_OP_LOOP || op == OST_KIR_OP_IF;
+      if (inst_.op == OST_KIR_OP_END ? !region : no_result(op) || is_memory(op) != (memory && i == 0))
         return "an operand of the wrong class";
     }
+    if (level_of(inst_.op) != 0 && level_of(inst_.op) != k_.header.level)
+      return "an operation of another level";
     return typed() ? "" : "operand or result types that do not fit";
   }
 
  private:
+  static bool no_result(uint16_t op) {
+    return op == OST_KIR_OP_STORE || op == OST_KIR_OP_GRID || op == OST_KIR_OP_IF ||
+           op == OST_KIR_OP_END || op == OST_KIR_OP_BARRIER;
+  }
   uint32_t type(unsigned i) const { return k_.dtype(inst_.src[i]); }
   bool same(unsigned from, unsigned to) const {
     for (unsigned i = from; i < to; ++i)
@@ -237,6 +263,23 @@ class Checker {
       case OST_KIR_OP_ATTN:
         return t == OST_DTYPE_F32 && same(0, 1) && type(1) == OST_DTYPE_BOOL && same(2, 3) &&
                axis_at(3);
+      case OST_KIR_OP_GRID:
+        return t == OST_DTYPE_I64 && same(0, 1) && inst_.imm <= 2;
+      case OST_KIR_OP_GROUP:
+        return t == OST_DTYPE_I64 && inst_.imm <= 2;
+      case OST_KIR_OP_LANE:
+        return t == OST_DTYPE_I64;
+      case OST_KIR_OP_LOCAL:
+      case OST_KIR_OP_PRIVATE:
+        return inst_.imm >= 1 && inst_.imm <= 1u << 20;
+      case OST_KIR_OP_LOOP:
+        return t == OST_DTYPE_I64 && same(0, 3) && k_.op(inst_.src[2]) == OST_KIR_OP_CONST &&
+               static_cast<int64_t>(k_[inst_.src[2]].imm) > 0;
+      case OST_KIR_OP_IF:
+        return type(0) == OST_DTYPE_BOOL;
+      case OST_KIR_OP_END:
+      case OST_KIR_OP_BARRIER:
+        return true;
       default:
         return false;
     }
@@ -249,9 +292,9 @@ class Checker {
 
 }  // namespace detail
 
-// Reads the binary form into `out`. Returns what is wrong with it, lower case and with the
-// position; "" if nothing.
-inline std::string parse(ost_bytes_t bytes, Kernel* out) {
+// Reads the binary form of a kernel of that level into `out`. Returns what is wrong with it, lower
+// case and with the position; "" if nothing.
+inline std::string parse(ost_bytes_t bytes, Kernel* out, uint32_t level = 1) {
   ost_kir_header_t header;
   if (bytes.size < sizeof header)
     return "a kernel of " + std::to_string(bytes.size) + " bytes, wanted a header of 32";
@@ -264,6 +307,9 @@ inline std::string parse(ost_bytes_t bytes, Kernel* out) {
   if ((bytes.size - sizeof header) / sizeof(ost_kir_inst_t) != header.inst_count ||
       (bytes.size - sizeof header) % sizeof(ost_kir_inst_t) != 0)
     return "a kernel whose size does not fit its " + std::to_string(header.inst_count) + " records";
+  if (header.level != level)
+    return "a kernel of level " + std::to_string(header.level) + ", wanted level " +
+           std::to_string(level);
   out->header = header;
   out->insts.resize(header.inst_count);
   if (header.inst_count)

@@ -1,0 +1,96 @@
+// Emits the values of a kernel of level 1 as records of level 2: each once per region that it is
+// needed in, with the axes bound to what the layout says.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/codegen/group_builder.hpp"
+#include "core/codegen/plan.hpp"
+
+namespace ost::codegen {
+
+class Evaluator {
+ public:
+  Evaluator(const kir::Kernel& kernel, const kir::Scope& scope, GroupBuilder& builder);
+
+  // All variables and parameters; before anything else.
+  void declare();
+
+  // The value at the bound axes; emitted if it is not there yet.
+  Value value(Value v);
+  void bind(Value axis, Value index);
+  AxisSet bound() const { return bound_; }
+
+  // Emits what the roots need and what no axis that is not bound yet decides, so that it is not
+  // computed again in every turn of the loops to come. `tainted`: records to leave out.
+  void prepare(const std::vector<Value>& roots, const std::vector<char>* tainted = nullptr);
+
+  // A region: what is emitted or bound in it is forgotten at its end.
+  template <class F>
+  void loop(Value begin, Value end, int64_t step, F&& body) {
+    const Value i = b_.open_loop(begin, end, step);
+    const size_t mark = enter();
+    body(i);
+    leave(mark);
+    b_.close();
+  }
+  template <class F>
+  void when(Value condition, F&& body) {
+    b_.open_if(condition);
+    const size_t mark = enter();
+    body();
+    leave(mark);
+    b_.close();
+  }
+  // Forgets what the body emitted although it is no region: memory has changed since.
+  template <class F>
+  void afresh(F&& body) {
+    const size_t mark = enter();
+    body();
+    leave(mark);
+  }
+
+  // True while all lanes of a group compute the same values: reductions are shared by the lanes.
+  bool together = false;
+
+  const kir::Kernel& kernel() const { return k_; }
+  const kir::Scope& scope() const { return scope_; }
+  GroupBuilder& builder() { return b_; }
+  Value extent(Value axis) { return value(k_.insts[axis].src[0]); }
+  int64_t max_extent(Value axis) const { return upper_[k_.insts[axis].src[0]]; }
+  // exp(x) in f32, strict.
+  Value exp(Value x);
+  // An array of 64 elements that the group shares; who uses it leaves a barrier behind. `which`:
+  // 0 or 1, for two at a time.
+  Value scratch(DType type, int which = 0);
+
+ private:
+  struct Undo {
+    Value record;
+    Value before;
+  };
+  size_t enter() { return undo_.size(); }
+  void leave(size_t mark);
+  void set(Value record, Value now);
+  Value emit(Value v);
+  Value emit_rare(const kir::Inst& inst, Value v);
+
+  const kir::Kernel& k_;
+  const kir::Scope& scope_;
+  GroupBuilder& b_;
+  std::vector<Value> now_;  // by record of level 1
+  std::vector<Undo> undo_;
+  std::vector<int64_t> upper_;  // by record
+  AxisSet bound_ = 0;
+  kir::Kernel exp_;  // the expansion, made at first use
+  std::map<std::pair<DType, int>, Value> scratch_;
+};
+
+// reduce.cpp: the value of a reduction at the bound axes.
+Value emit_reduction(Evaluator& e, Value v);
+// attention.cpp
+Value emit_attention(Evaluator& e, Value v);
+
+}  // namespace ost::codegen
