@@ -85,9 +85,7 @@ Result<Step> Placer::make_step(const Node& node) {
     default: {
       for (uint32_t k = 0; k < inst.nsrc; ++k) step.in[k] = slot(k);
       const DType operand = kernel.dtype(inst.src[0]);
-      step.fn = op == Op::cast    ? cast_fn(kernel.dtype(node.record), operand)
-                : op == Op::where ? elementwise_fn(op, kernel.dtype(node.record))
-                                  : elementwise_fn(op, operand);
+      step.fn = block_fn(op, kernel.dtype(node.record), operand);
       if (step.fn) return step;
     }
   }

@@ -247,6 +247,11 @@ BlockFn cast_fn(DType to, DType from) {
   });
 }
 
+BlockFn block_fn(Op op, DType type, DType operand) {
+  if (op == Op::cast) return cast_fn(type, operand);
+  return elementwise_fn(op, op == Op::where ? type : operand);
+}
+
 BlockFn broadcast_fn(uint32_t size) { return by_size<Broadcast>(size); }
 
 }  // namespace ost::kir::interp

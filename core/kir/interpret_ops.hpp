@@ -21,6 +21,8 @@ using BlockFn = void (*)(size_t n, void* out, const void* a, const void* b, cons
 BlockFn elementwise_fn(Op op, DType operand);
 BlockFn cast_fn(DType to, DType from);
 BlockFn fma_fn(DType type);
+// Either, for a record of type `type` whose first operand has type `operand`.
+BlockFn block_fn(Op op, DType type, DType operand);
 // out[i] = *a for i < n, by element size in bytes.
 BlockFn broadcast_fn(uint32_t size);
 

@@ -5,6 +5,7 @@
 // that race, barriers that not all lanes reach.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -20,12 +21,26 @@ Result<> verify_level2(const Kernel& kernel);
 // as uniform: if lanes disagreed there would be a race.
 std::vector<char> uniform_in_group(const Kernel& kernel);
 
-// How many groups a launch with these variables has in each dimension; 1 where the kernel says
-// nothing. Nothing is launched if one of them is 0. The kernel is verified.
-struct Grid {
-  uint64_t count[3];
+// How many groups a launch has in each dimension, for values of the variables: 1 where the kernel
+// says nothing; nothing is launched if one of them is 0.
+class LaunchGrid {
+ public:
+  LaunchGrid() = default;
+  explicit LaunchGrid(const Kernel& kernel);  // verified, of level 2
+
+  bool is_const() const { return vars_ == 0; }
+  // `vars` by slot. Allocates nothing; not by two threads at the same time.
+  std::array<uint64_t, 3> eval(std::span<const int64_t> vars);
+
+ private:
+  struct Step {
+    Inst inst;
+    void (*fn)(size_t, void*, const void*, const void*, const void*) = nullptr;
+  };
+  std::vector<Step> steps_;
+  std::vector<int64_t> values_;
+  uint32_t vars_ = 0;  // that decide it
 };
-Result<Grid> grid_of(const Kernel& kernel, std::span<const int64_t> vars);
 
 struct Level2Options {
   bool reverse = false;    // the last group first, and the last lane's stores first

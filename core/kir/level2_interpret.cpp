@@ -52,9 +52,7 @@ class Machine {
         for (uint32_t l = 0; l < lanes_; ++l) at<int64_t>(v)[l] = l;
       if (op >= Op::neg && op <= Op::bitcast) {
         const DType operand = k_.dtype(k_.insts[v].src[0]);
-        fns_[v] = op == Op::cast    ? interp::cast_fn(k_.dtype(v), operand)
-                  : op == Op::where ? interp::elementwise_fn(op, k_.dtype(v))
-                                    : interp::elementwise_fn(op, operand);
+        fns_[v] = interp::block_fn(op, k_.dtype(v), operand);
         if (!fns_[v])
           return fail(OST_INVALID_ARGUMENT, "kir record {}: no meaning for {} of {}", v,
                       info(op).name, name_of(operand));
@@ -91,13 +89,13 @@ class Machine {
     return {};
   }
 
-  Result<> run(const Grid& grid) {
-    const uint64_t total = grid.count[0] * grid.count[1] * grid.count[2];
+  Result<> run(const std::array<uint64_t, 3>& grid) {
+    const uint64_t total = grid[0] * grid[1] * grid[2];
     for (uint64_t n = 0; n < total; ++n) {
       const uint64_t g = options_.reverse ? total - 1 - n : n;
-      group_[0] = g % grid.count[0];
-      group_[1] = g / grid.count[0] % grid.count[1];
-      group_[2] = g / grid.count[0] / grid.count[1];
+      group_[0] = g % grid[0];
+      group_[1] = g / grid[0] % grid[1];
+      group_[2] = g / grid[0] / grid[1];
       who_ = {static_cast<uint32_t>(g), 0, 0};
       for (Array& a : arrays_) {
         if (a.own.empty()) continue;
@@ -239,42 +237,12 @@ class Machine {
 
 }  // namespace
 
-Result<Grid> grid_of(const Kernel& kernel, std::span<const int64_t> vars) {
-  Grid grid{{1, 1, 1}};
-  std::vector<int64_t> values(kernel.insts.size(), 0);
-  for (Value v = 0; v < kernel.insts.size(); ++v) {
-    const Inst& inst = kernel.insts[v];
-    const Op op = kernel.op(v);
-    if (op == Op::var) {
-      if (inst.imm >= vars.size())
-        return fail(OST_INVALID_ARGUMENT, "kir: {} variables were given, slot {} is used",
-                    vars.size(), inst.imm);
-      values[v] = vars[inst.imm];
-    } else if (op == Op::constant) {
-      values[v] = static_cast<int64_t>(inst.imm);
-    } else if (op == Op::grid) {
-      grid.count[inst.imm] = static_cast<uint64_t>(std::max<int64_t>(values[inst.src[0]], 0));
-    } else if (op >= Op::neg && op <= Op::cast && inst.nsrc > 0 &&
-               !is_float(kernel.dtype(inst.src[0])) && !is_float(kernel.dtype(v))) {
-      const BlockFn fn = op == Op::cast
-                             ? interp::cast_fn(kernel.dtype(v), kernel.dtype(inst.src[0]))
-                         : op == Op::where ? interp::elementwise_fn(op, kernel.dtype(v))
-                                           : interp::elementwise_fn(op, kernel.dtype(inst.src[0]));
-      const void* in[3] = {};
-      for (uint32_t i = 0; i < inst.nsrc; ++i) in[i] = &values[inst.src[i]];
-      if (fn) fn(1, &values[v], in[0], in[1], in[2]);
-    }
-  }
-  return grid;
-}
-
 Result<> interpret_level2(const Kernel& kernel, std::span<const ParamData> params,
                           std::span<const int64_t> vars, const Level2Options& options) {
-  OST_TRY_ASSIGN(const Grid grid, grid_of(kernel, vars));
   Machine machine(kernel, options);
   OST_TRY(machine.prepare(vars));
   OST_TRY(machine.bind(params));
-  return machine.run(grid);
+  return machine.run(LaunchGrid(kernel).eval(vars));
 }
 
 }  // namespace ost::kir

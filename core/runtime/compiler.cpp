@@ -57,11 +57,11 @@ Result<CompiledKernel> Compiler::make(const KernelDesc& kernel, const DevicePtr&
                                       const Recipe& recipe, bool trust_images) {
   if (trust_images) {
     OST_TRY_ASSIGN(ExecutablePtr executable, from_variants(kernel, device, recipe));
-    if (executable) return CompiledKernel{std::move(executable), "image"};
+    if (executable) return CompiledKernel{std::move(executable), recipe.launch, "image"};
   }
   if (const auto found = cache_->find(recipe.key)) {
     if (auto loaded = device->load(found->bytes, found->path, recipe.entry))
-      return CompiledKernel{std::move(*loaded), "cache"};
+      return CompiledKernel{std::move(*loaded), recipe.launch, "cache"};
     // The driver does not take what its own compiler made, so the machine changed in a way that no
     // key shows.
     log(LogLevel::info, "kernel {}: the cached image does not load on {} and is made again",
@@ -71,7 +71,7 @@ Result<CompiledKernel> Compiler::make(const KernelDesc& kernel, const DevicePtr&
   if (!image) return std::unexpected(image.error().in(fmt::format("kernel {}", kernel.name)));
   const CachedImage kept = cache_->store(recipe.key, std::move(*image));
   OST_TRY_ASSIGN(ExecutablePtr executable, device->load(kept.bytes, kept.path, recipe.entry));
-  return CompiledKernel{std::move(executable), "compiled"};
+  return CompiledKernel{std::move(executable), recipe.launch, "compiled"};
 }
 
 Result<CompiledKernel> Compiler::get(const KernelDesc& kernel, const DevicePtr& device,
@@ -83,7 +83,7 @@ Result<CompiledKernel> Compiler::get(const KernelDesc& kernel, const DevicePtr& 
   // at its address.
   done_.wait(lock, [&] { return !in_progress_.contains(place); });
   if (ExecutablePtr executable = loaded_[place].lock())
-    return CompiledKernel{std::move(executable), "loaded"};
+    return CompiledKernel{std::move(executable), recipe.launch, "loaded"};
   in_progress_.insert(place);
   lock.unlock();
   auto made = make(kernel, device, recipe, trust_images);

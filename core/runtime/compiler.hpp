@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/codegen/form.hpp"
 #include "core/kir/kernel.hpp"
 #include "core/runtime/compile_cache.hpp"
 #include "core/runtime/device.hpp"
@@ -31,6 +32,7 @@ struct CompileStats {
 
 struct CompiledKernel {
   ExecutablePtr executable;
+  std::optional<codegen::Launch> launch = {};  // of kernels in a form below level 1
   std::string origin;  // "image", "cache", "compiled", "loaded" (it was already in this process)
 };
 

@@ -218,25 +218,6 @@ Result<Fit> Driver::image_check(const ost_device_info_t& info,
   return out;
 }
 
-std::string_view form_name(uint32_t form) {
-  switch (form) {
-    case OST_FORM_KIR_L1:
-      return "kir-l1";
-    case OST_FORM_KIR_L2:
-      return "kir-l2";
-    case OST_FORM_OPENCL_C:
-      return "opencl-c";
-    case OST_FORM_HIP_CPP:
-      return "hip-cpp";
-    case OST_FORM_CUDA_CPP:
-      return "cuda-cpp";
-    case OST_FORM_C99:
-      return "c99";
-    default:
-      return "unknown form";
-  }
-}
-
 std::string_view device_kind_name(uint32_t kind) {
   switch (kind) {
     case OST_DEVICE_KIND_CPU:

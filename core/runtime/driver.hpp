@@ -98,7 +98,6 @@ class Driver : public std::enable_shared_from_this<Driver> {
   std::vector<SelfTestResult> self_tests_;
 };
 
-std::string_view form_name(uint32_t form);         // "kir-l1", "opencl-c", ...
 std::string_view device_kind_name(uint32_t kind);  // "CPU", "GPU", "accelerator", "reference"
 // An error that a plugin returned, with its name in front.
 Error error_of(ost_status_t status, const ost_error_t& error, std::string_view where);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/runtime/instance_state.hpp"
+#include "core/runtime/recipe.hpp"
 
 namespace ost::runtime {
 namespace {
@@ -24,6 +25,7 @@ class SegmentBuilder {
       const Step& step = p_.steps[out_.steps[i]];
       if (step.kind == StepKind::launch) {
         add_launch(step, i);
+        add_grid(out_.steps[i], i);
       } else {
         add_copy(step, i);
       }
@@ -32,13 +34,13 @@ class SegmentBuilder {
     if (!device_.driver().features().has_command_lists) return std::move(out_);
     OST_TRY_ASSIGN(out_.list, CommandList::create(s_.device_ptrs[out_.device], out_.commands,
                                                   static_cast<uint32_t>(out_.slots.size()),
-                                                  static_cast<uint32_t>(p_.vars.size())));
+                                                  static_cast<uint32_t>(s_.vars.size())));
     out_.call.size = sizeof out_.call;
     out_.call.kind = OST_CMD_CMDLIST;
     out_.call.cmdlist = out_.list->handle();
     out_.call.refs = out_.slots.data();
     out_.call.ref_count = static_cast<uint32_t>(out_.slots.size());
-    out_.call.var_count = static_cast<uint32_t>(p_.vars.size());
+    out_.call.var_count = static_cast<uint32_t>(s_.vars.size());
     return std::move(out_);
   }
 
@@ -94,6 +96,19 @@ class SegmentBuilder {
     }
   }
 
+  // Grids that depend on variables were given their places before.
+  void add_grid(uint32_t step, size_t index) {
+    ost_command_t& c = out_.commands[index];
+    CompiledKernel& kernel = s_.kernels[s_.kernel_of[p_.steps[step].kernel][p_.steps[step].device]];
+    if (!kernel.launch) return;
+    set_launch(*kernel.launch, {}, c);
+    const auto symbolic = std::ranges::find(s_.grids, step, &SymbolicGrid::step);
+    if (symbolic == s_.grids.end()) return;
+    if (!device_.driver().features().has_command_lists)
+      return out_.grid_patches.push_back({index, symbolic->first});
+    for (uint32_t d = 0; d < 3; ++d) c.grid_var[d] = static_cast<uint32_t>(symbolic->first) + d + 1;
+  }
+
   void add_copy(const Step& step, size_t index) {
     for (const uint32_t buffer : step.args) add_ref(buffer, index, true);
     add_command(OST_CMD_COPY, step, index);
@@ -123,7 +138,21 @@ uint64_t staging_bytes(const InstanceState& s) {
 
 }  // namespace
 
+// A place in `vars` for each grid that depends on variables.
+static void place_grids(InstanceState& s) {
+  s.vars.resize(s.program->vars.size());
+  for (uint32_t i = 0; i < s.program->steps.size(); ++i) {
+    const Step& step = s.program->steps[i];
+    if (step.kind != StepKind::launch) continue;
+    const CompiledKernel& kernel = s.kernels[s.kernel_of[step.kernel][step.device]];
+    if (!kernel.launch || kernel.launch->grid.is_const()) continue;
+    s.grids.push_back({i, *kernel.launch, std::vector<int64_t>(step.vars.size()), s.vars.size()});
+    s.vars.resize(s.vars.size() + 3);
+  }
+}
+
 Result<> build_segments(InstanceState& s) {
+  place_grids(s);
   RunPlan plan = plan_run(*s.program);
   for (const Segment& segment : plan.segments) {
     OST_TRY_ASSIGN(PreparedSegment prepared, SegmentBuilder(s, segment).build());

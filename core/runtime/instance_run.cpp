@@ -137,6 +137,16 @@ Result<> bind(InstanceState& s, std::span<const BufferRef> inputs,
   return check_aliasing(s);
 }
 
+void eval_grids(InstanceState& s) {
+  for (SymbolicGrid& g : s.grids) {
+    const std::vector<uint32_t>& vars = s.program->steps[g.step].vars;
+    for (size_t i = 0; i < vars.size(); ++i) g.slots[i] = s.vars[vars[i]];
+    const auto groups = g.launch.grid.eval(g.slots);
+    for (size_t d = 0; d < 3; ++d)
+      s.vars[g.first + d] = static_cast<int64_t>(groups[d] * (d == 0 ? g.launch.lanes : 1));
+  }
+}
+
 void bind_segment(InstanceState& s, PreparedSegment& segment) {
   for (size_t i = 0; i < segment.slots.size(); ++i) {
     const BufferRef& ref = s.bound[segment.slot_buffers[i]];
@@ -148,6 +158,10 @@ void bind_segment(InstanceState& s, PreparedSegment& segment) {
   }
   for (const auto& patch : segment.patches)
     segment.refs[patch.command][patch.ref] = segment.slots[patch.slot];
+  for (const auto& patch : segment.grid_patches) {
+    for (size_t d = 0; d < 3; ++d)
+      segment.commands[patch.command].grid[d] = static_cast<uint64_t>(s.vars[patch.var + d]);
+  }
   for (size_t i = 0; i < segment.vars.size(); ++i) {
     for (size_t k = 0; k < segment.vars[i].size(); ++k)
       segment.vars[i][k] = s.vars[segment.var_maps[i][k]];
@@ -270,7 +284,8 @@ Result<> Instance::run(std::span<const BufferRef> inputs, std::span<const Buffer
     unbind(s);
     return fits;
   }
-  s.vars.assign(vars.begin(), vars.end());
+  std::ranges::copy(vars, s.vars.begin());
+  eval_grids(s);
   s.times.clear();
   s.last = {};
   const uint64_t start = now_ns();

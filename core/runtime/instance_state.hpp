@@ -38,6 +38,19 @@ struct PreparedSegment {
     size_t command, ref, slot;
   };
   std::vector<Patch> patches;
+  struct GridPatch {
+    size_t command, var;
+  };
+  std::vector<GridPatch> grid_patches;  // without a command list
+};
+
+// The grid of a launch that depends on variables: evaluated in each run, into `vars` behind those of
+// the program.
+struct SymbolicGrid {
+  uint32_t step = 0;
+  codegen::Launch launch;
+  std::vector<int64_t> slots;  // of the kernel's variables
+  size_t first = 0;            // in InstanceState::vars, three values
 };
 
 struct DeviceState {
@@ -67,13 +80,14 @@ struct InstanceState {
   std::vector<uint32_t> arguments;  // program buffers that are bound in each run
   std::vector<uint32_t> symbolic;   // others, whose size depends on variables
   std::vector<GuardExpr> guards;
+  std::vector<SymbolicGrid> grids;
   std::vector<PreparedSegment> segments;
   std::vector<Action> actions;
 
   std::vector<BufferRef> bound;  // by program buffer, for the current run
   std::vector<uint8_t>
-      staging;  // for transfers between two devices of which neither is host visible
-  std::vector<int64_t> vars;
+      staging;                // for transfers between two devices of which neither is host visible
+  std::vector<int64_t> vars;  // of the program, then the symbolic grids
   RunStats last;
   bool profiling = false;
   std::vector<KernelTime> times;

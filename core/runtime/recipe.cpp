@@ -13,17 +13,14 @@ std::string entry_name(const kir::Kernel& kernel) {
 
 Result<Recipe> recipe_for(const kir::Kernel& kernel, const Driver& driver,
                           const ost_device_info_t& info) {
-  const std::span forms(info.forms, info.form_count);
-  if (std::ranges::find(forms, static_cast<uint32_t>(OST_FORM_KIR_L1)) == forms.end()) {
-    std::string accepted;
-    for (const uint32_t form : forms)
-      accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", form_name(form));
-    return fail(OST_UNIMPLEMENTED, "{} ({}) accepts {}; this host makes {}", driver.name(),
-                info.name, accepted, form_name(OST_FORM_KIR_L1));
-  }
   Recipe r;
-  r.code = kir::to_binary(kernel);
   r.entry = entry_name(kernel);
+  auto formed = codegen::form_for(kernel, info, r.entry);
+  if (!formed)
+    return std::unexpected(formed.error().in(fmt::format("{} ({})", driver.name(), info.name)));
+  r.form = formed->form;
+  r.code = std::move(formed->code);
+  r.launch = std::move(formed->launch);
   r.target = info.target;
   OST_TRY_ASSIGN(r.compiler_key, driver.compiler_key(r.target));
   const CompileKey key{r.code,         static_cast<uint32_t>(kernel.numerics),
@@ -32,6 +29,14 @@ Result<Recipe> recipe_for(const kir::Kernel& kernel, const Driver& driver,
                        r.entry,        driver.plugin().abi >> 16};
   r.key = key.hex();
   return r;
+}
+
+void set_launch(codegen::Launch& launch, std::span<const int64_t> vars, ost_command_t& command) {
+  const auto groups = launch.grid.eval(vars);
+  for (size_t d = 0; d < 3; ++d) {
+    command.group[d] = d == 0 ? launch.lanes : 1;
+    command.grid[d] = groups[d] * command.group[d];
+  }
 }
 
 Result<std::vector<uint8_t>> compile(const Recipe& recipe, const Driver& driver) {

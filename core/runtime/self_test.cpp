@@ -37,9 +37,7 @@ Result<> compare(const kir::SelfTest& test, std::span<const uint8_t> got) {
   return {};
 }
 
-Result<ExecutablePtr> load(const kir::SelfTest& test, const DevicePtr& device,
-                           CompileCache* cache) {
-  OST_TRY_ASSIGN(const Recipe recipe, recipe_for(test.kernel, device->driver(), device->info()));
+Result<ExecutablePtr> load(const Recipe& recipe, const DevicePtr& device, CompileCache* cache) {
   if (cache != nullptr) {
     // An image that does not load is compiled again, like one that is not there.
     if (const auto found = cache->find(recipe.key)) {
@@ -53,7 +51,8 @@ Result<ExecutablePtr> load(const kir::SelfTest& test, const DevicePtr& device,
 }
 
 Result<> run(const kir::SelfTest& test, const DevicePtr& device, CompileCache* cache) {
-  OST_TRY_ASSIGN(const ExecutablePtr executable, load(test, device, cache));
+  OST_TRY_ASSIGN(Recipe recipe, recipe_for(test.kernel, device->driver(), device->info()));
+  OST_TRY_ASSIGN(const ExecutablePtr executable, load(recipe, device, cache));
   std::vector<BufferPtr> buffers;
   std::vector<ost_ref_t> refs;
   for (size_t i = 0; i <= test.inputs.size(); ++i) {
@@ -72,6 +71,7 @@ Result<> run(const kir::SelfTest& test, const DevicePtr& device, CompileCache* c
   command.ref_count = static_cast<uint32_t>(refs.size());
   command.executable = executable->handle();
   command.entry = executable->entry();
+  if (recipe.launch) set_launch(*recipe.launch, {}, command);
   const ost_point_t done{timeline->handle(), 1};
   OST_TRY(queue->submit({}, {&command, 1}, {&done, 1}));
   OST_TRY(timeline->wait(1));

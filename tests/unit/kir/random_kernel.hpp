@@ -12,7 +12,7 @@ namespace ost::kir::testing {
 
 class KernelMaker {
  public:
-  explicit KernelMaker(uint32_t seed) : rng_(seed) {}
+  explicit KernelMaker(uint32_t seed, uint8_t level = 1) : rng_(seed), level_(level) {}
 
   Kernel make(size_t records) {
     Kernel k;
@@ -33,6 +33,8 @@ class KernelMaker {
         break;
       }
     }
+    k.level = level_;
+    k.lanes = level_ == 2 ? static_cast<uint32_t>(1 + pick(256)) : 0;
     return k;
   }
 
@@ -40,7 +42,11 @@ class KernelMaker {
   uint64_t pick(uint64_t below) { return rng_() % below; }
 
   Inst propose(const Kernel& k) {
-    const OpInfo& op = all_ops()[pick(all_ops().size())];
+    const OpInfo* chosen = nullptr;
+    do {
+      chosen = &all_ops()[pick(all_ops().size())];
+    } while (!(chosen->levels & level_));
+    const OpInfo& op = *chosen;
     Inst inst = make_inst(op.op, kAllDTypes[pick(std::size(kAllDTypes))], {});
     inst.nsrc = static_cast<uint8_t>(op.min_src + pick(op.max_src - op.min_src + 1u));
     for (uint32_t s = 0; s < inst.nsrc; ++s) inst.src[s] = static_cast<Value>(pick(k.insts.size()));
@@ -72,6 +78,15 @@ class KernelMaker {
       case Attr::extreme:
         inst.aux = static_cast<uint32_t>(3 + pick(2));
         break;
+      case Attr::dimension:
+        inst.imm = pick(3);
+        break;
+      case Attr::count:
+        inst.imm = 1 + pick(64);
+        break;
+      case Attr::unroll:
+        inst.aux = static_cast<uint32_t>(pick(2));
+        break;
       case Attr::reduction:
         inst.aux = op.op == Op::attn ? 0x300 : static_cast<uint32_t>((1 + pick(7)) | pick(3) << 8);
         break;
@@ -88,6 +103,7 @@ class KernelMaker {
   std::mt19937_64 rng_;
   uint64_t slots_[2] = {0, 0};
   uint64_t axes_ = 0;
+  uint8_t level_;
 };
 
 }  // namespace ost::kir::testing
