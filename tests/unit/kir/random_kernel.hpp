@@ -21,6 +21,10 @@ class KernelMaker {
     k.insts.push_back(make_inst(Op::constant, DType::f32, {}, 0, 0x3f800000));
     k.insts.push_back(make_inst(Op::constant, DType::boolean, {}, 0, 1));
     k.insts.push_back(make_inst(Op::axis, DType::i64, {0}, OST_KIR_AXIS_REDUCE, axes_++));
+    if (level_ == 2) {  // needs operands that are found too rarely
+      k.insts.push_back(make_inst(Op::loop, DType::i64, {0, 0, 0}));
+      k.insts.push_back(make_inst(Op::if_true, DType::boolean, {2}));
+    }
     while (k.insts.size() < records) {
       for (int tries = 0; tries < 200; ++tries) {
         const Inst inst = propose(k);
@@ -50,6 +54,7 @@ class KernelMaker {
     Inst inst = make_inst(op.op, kAllDTypes[pick(std::size(kAllDTypes))], {});
     inst.nsrc = static_cast<uint8_t>(op.min_src + pick(op.max_src - op.min_src + 1u));
     for (uint32_t s = 0; s < inst.nsrc; ++s) inst.src[s] = static_cast<Value>(pick(k.insts.size()));
+    if (op.op == Op::attn) inst.src[0] = inst.src[2] = 1, inst.src[3] = 3;
     // Half of the time an operand gives the type, so that well-typed records are found soon.
     if (inst.nsrc > 0 && pick(2)) inst.dtype = k.insts[inst.src[pick(inst.nsrc)]].dtype;
     switch (op.attr) {
