@@ -149,11 +149,15 @@ Result<ost_command_t> Lab::dispatch(const Prepared& kernel, std::span<const ost_
   c.var_count = static_cast<uint32_t>(vars.size());
   c.executable = kernel.executable->handle();
   c.entry = kernel.executable->entry();
+  if (kernel.recipe.launch) {
+    codegen::Launch launch = *kernel.recipe.launch;
+    runtime::set_launch(launch, vars, c);
+  }
   return c;
 }
 
 Result<Recorded> Lab::record(const Prepared& kernel, std::span<const ost_ref_t> refs,
-                             std::span<const uint32_t> var_map) const {
+                             std::span<const uint32_t> var_map, uint32_t var_count) const {
   Recorded out;
   out.refs.assign(refs.begin(), refs.end());
   out.var_map.assign(var_map.begin(), var_map.end());
@@ -161,7 +165,21 @@ Result<Recorded> Lab::record(const Prepared& kernel, std::span<const ost_ref_t> 
   out.command.vars = nullptr;
   out.command.var_count = static_cast<uint32_t>(out.var_map.size());
   out.command.var_map = out.var_map.data();
+  out.launch = kernel.recipe.launch;
+  if (out.launch && !out.launch->grid.is_const())
+    for (uint32_t d = 0; d < 3; ++d) out.command.grid_var[d] = var_count + d + 1;
   return out;
+}
+
+std::vector<int64_t> Recorded::vars_of(std::vector<int64_t> values) const {
+  if (!launch || launch->grid.is_const()) return values;
+  std::vector<int64_t> mine;
+  for (const uint32_t v : var_map) mine.push_back(values[v]);
+  ost_command_t c{};
+  codegen::Launch own = *launch;
+  runtime::set_launch(own, mine, c);
+  for (const uint64_t items : c.grid) values.push_back(static_cast<int64_t>(items));
+  return values;
 }
 
 Result<> Lab::run(std::span<const ost_command_t> commands) const {

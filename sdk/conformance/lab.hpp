@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -49,8 +50,9 @@ struct Recorded {
   std::vector<ost_ref_t> refs;
   std::vector<uint32_t> var_map;
   ost_command_t command{};
+  std::optional<codegen::Launch> launch;
   // The variables of the CMDLIST command for these values of the caller's.
-  std::vector<int64_t> vars_of(std::vector<int64_t> values) const { return values; }
+  std::vector<int64_t> vars_of(std::vector<int64_t> values) const;
 };
 
 class Lab {
@@ -96,9 +98,9 @@ class Lab {
   Result<ost_command_t> dispatch(const Prepared& kernel, std::span<const ost_ref_t> refs,
                                  std::span<const int64_t> vars) const;
   // The same for a command list: refs may name slots, var_map says which variable of the list each
-  // of the kernel's is.
+  // of the kernel's is, of `var_count`.
   Result<Recorded> record(const Prepared& kernel, std::span<const ost_ref_t> refs,
-                          std::span<const uint32_t> var_map) const;
+                          std::span<const uint32_t> var_map, uint32_t var_count) const;
   // Submits to a queue of its own and waits.
   Result<> run(std::span<const ost_command_t> commands) const;
 

@@ -141,7 +141,7 @@ Check info_makes_sense(Lab& lab) {
   CONFORM_EXPECT(info.name[0] != '\0', "the device has no name");
   CONFORM_EXPECT(info.target[0] != '\0', "the device has no target key (rule 9)");
   for (uint32_t i = 0; i < info.form_count; ++i) {
-    CONFORM_EXPECT(runtime::form_name(info.forms[i]) != "unknown form",
+    CONFORM_EXPECT(codegen::form_name(info.forms[i]) != "unknown form",
                    "form {} is not known (rule 1)", info.forms[i]);
   }
   constexpr uint32_t kKnown = (2u << OST_DTYPE_F64) - 2;

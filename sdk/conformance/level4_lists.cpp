@@ -88,8 +88,8 @@ Check variables(Lab& lab) {
   const ost_ref_t second[] = {{nullptr, 0, 0, 2, 0}, {nullptr, 0, 0, 3, 0}};
   // The list's variables are {unused, k, n}; the kernel's are {n, k}.
   const uint32_t var_map[] = {2, 1};
-  OST_TRY_ASSIGN(const Recorded a, lab.record(*prepared, first, var_map));
-  OST_TRY_ASSIGN(const Recorded b, lab.record(*prepared, second, var_map));
+  OST_TRY_ASSIGN(const Recorded a, lab.record(*prepared, first, var_map, 3));
+  OST_TRY_ASSIGN(const Recorded b, lab.record(*prepared, second, var_map, 3));
   ost_command_t commands[] = {a.command, b.command};
   commands[1].level = 1;
   OST_TRY_ASSIGN(const auto list,

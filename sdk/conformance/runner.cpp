@@ -315,7 +315,7 @@ Description describe(const Lab& lab) {
   std::string form = "none";
   if (const auto kernel = Lab::small_kernel()) {
     if (const auto recipe = runtime::recipe_for(*kernel, *lab.driver(), info))
-      form = runtime::form_name(recipe->form);
+      form = codegen::form_name(recipe->form);
   }
   return {lab.device_id(), info.name, lab.driver()->name(), lab.driver()->plugin().version,
           info.target,     form};

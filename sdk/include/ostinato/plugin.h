@@ -99,7 +99,18 @@ enum {
   OST_DEVICE_UNIFIED = 1u << 2       /* heap 0 is host memory: no staging copies needed */
 };
 
-/* Kernel forms, best first in ost_device_info_t.forms. */
+/* Kernel forms, best first in ost_device_info_t.forms. Level 1 knows its own range: its dispatches
+ * have a grid of zeros. All others are what one work-group does (docs/kir.md, level 2); a dispatch
+ * says how many work-items there are and how many make a group, and does nothing if a dimension of
+ * the grid is 0. Source text is one translation unit with one function, named like the entry, whose
+ * arguments are the parameters by slot and the variables by slot:
+ *   c99       void entry(void* const* params, const int64_t* vars, const uint64_t* group)
+ *             runs group group[0..2]; groups have one work-item and may run on several threads
+ *   opencl-c  __kernel void entry(__global uchar* p0, ulong o0, ..., long v0, ..., uint one)
+ *             a parameter is memory and the offset in bytes of its first element; `one` is the bits
+ *             of 1.0f, 0x3f800000 (docs/numerics.md says why)
+ *   hip-cpp, cuda-cpp
+ *             extern "C" __global__ void entry(u8* p0, ..., long long v0, ...) */
 enum {
   OST_FORM_KIR_L1 = 1,   /* binary KIR, level 1 */
   OST_FORM_KIR_L2 = 2,   /* binary KIR, level 2 */
