@@ -140,6 +140,7 @@ uint64_t staging_bytes(const InstanceState& s) {
 
 // A place in `vars` for each grid that depends on variables.
 static void place_grids(InstanceState& s) {
+  s.grids.clear();
   s.vars.resize(s.program->vars.size());
   for (uint32_t i = 0; i < s.program->steps.size(); ++i) {
     const Step& step = s.program->steps[i];
