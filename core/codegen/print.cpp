@@ -53,9 +53,10 @@ class Printer {
   void signature() {
     if (dialect_ == Dialect::c99) {
       out_ += fmt::format(
-          "void {}(void* const* ost_params, const i64* ost_vars, const u64* ost_group) {{\n"
+          "const u32 {0}_args[2] = {{{1}, {2}}};\n"
+          "void {0}(void* const* ost_params, const i64* ost_vars, const u64* ost_group) {{\n"
           "  (void)ost_params;\n  (void)ost_vars;\n  (void)ost_group;\n",
-          entry_);
+          entry_, k_.param_count(), k_.var_count());
       return;
     }
     std::string arguments;

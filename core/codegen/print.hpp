@@ -1,4 +1,5 @@
-// Kernels of level 2 as source text for compilers of C-like languages (docs/codegen.md).
+// Kernels of level 2 as source text for compilers of C-like languages. <ostinato/plugin.h> says what
+// each dialect's function looks like.
 #pragma once
 
 #include <string>

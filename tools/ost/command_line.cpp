@@ -27,7 +27,7 @@ class CommandLine {
          {&CommandLine::add_devices, &CommandLine::add_run, &CommandLine::add_capture,
           &CommandLine::add_replay, &CommandLine::add_verify, &CommandLine::add_explain,
           &CommandLine::add_reports, &CommandLine::add_bench, &CommandLine::add_cache,
-          &CommandLine::add_trace}) {
+          &CommandLine::add_trace, &CommandLine::add_plugin}) {
       (this->*add)();
     }
   }
@@ -259,6 +259,14 @@ class CommandLine {
     c->add_option("-o,--trace-file", o_.trace_file, "the file to write (ostinato-trace.json)")
         ->type_name("FILE");
     c->prefix_command();
+  }
+  void add_plugin() {
+    CLI::App* c = command("plugin", "start a device plugin of your own",
+                          "  ost plugin new mine\n  ost plugin new npu --dir src/npu-driver");
+    c->add_option("action", o_.plugin_action, "new")->required()->check(CLI::IsMember({"new"}));
+    c->add_option("name", o_.subject, "name of the driver: a-z, 0-9 and _")->required();
+    c->add_option("--dir", o_.folder, "folder to make; NAME-plugin if not given")
+        ->type_name("FOLDER");
   }
 
   std::vector<std::string> command_names() const {

@@ -21,5 +21,6 @@ int run_inspect(const Options& options);
 int run_explain(const Options& options);
 int run_diff(const Options& options);
 int run_link(const Options& options);
+int run_plugin(const Options& options);
 
 ostinato::Context make_context(const Options& options);

@@ -17,6 +17,7 @@ constexpr std::pair<const char*, int (*)(const Options&)> kCommands[] = {
     {"run", run_run},         {"capture", run_capture}, {"replay", run_replay},
     {"bench", run_bench},     {"verify", run_verify},   {"inspect", run_inspect},
     {"explain", run_explain}, {"diff", run_diff},       {"link", run_link},
+    {"plugin", run_plugin},
 };
 
 void print_log(void*, uint32_t level, const char* message) {

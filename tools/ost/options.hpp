@@ -55,6 +55,8 @@ struct Options {
   bool kir = false;
   std::string targets;          // link
   std::string cache_action;     // ls, prune, clear
+  std::string plugin_action;    // new
+  std::string folder;           // plugin new
   std::uint64_t max_bytes = 0;  // cache prune
 
   std::string trace_file;           // trace

@@ -105,7 +105,8 @@ enum {
  * the grid is 0. Source text is one translation unit with one function, named like the entry, whose
  * arguments are the parameters by slot and the variables by slot:
  *   c99       void entry(void* const* params, const int64_t* vars, const uint64_t* group)
- *             runs group group[0..2]; groups have one work-item and may run on several threads
+ *             runs group group[0..2]; groups have one work-item and may run on several threads.
+ *             const uint32_t entry_args[2] has the numbers of parameters and of variables
  *   opencl-c  __kernel void entry(__global uchar* p0, ulong o0, ..., long v0, ..., uint one)
  *             a parameter is memory and the offset in bytes of its first element; `one` is the bits
  *             of 1.0f, 0x3f800000 (docs/numerics.md says why)
