@@ -29,6 +29,8 @@ needs=(
   abigail-tools "pkg-config|pkgconf"
 )
 [ "$llvm" = yes ] && needs+=(llvm-22-dev llvm-22-tools libzstd-dev lld-22)
+# A device of another kind, for the tests of the OpenCL example.
+[ "$llvm" = yes ] && needs+=(opencl-headers ocl-icd-opencl-dev pocl-opencl-icd)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "install-deps: this is not Debian; install by hand what these packages bring: ${needs[*]}" >&2

@@ -1,8 +1,6 @@
-/* The smallest device: it compiles C99 with the system's compiler and runs it here. Start of a
- * driver for something better; docs/plugin-guide.md goes through it line by line.
- *
- * What a driver must do is in <ostinato/plugin.h>; <ostinato/plugin_sync.h> brings queue, timelines
- * and memory of a device that has ended its work when a call returns. */
+/* The smallest device: it compiles C99 with the system's compiler and runs it here. What a driver
+ * must do is in <ostinato/plugin.h>; <ostinato/plugin_sync.h> brings queue, timelines and memory of
+ * a device that has ended its work when a call returns. docs/plugin-guide.md explains it. */
 #define _POSIX_C_SOURCE 200809L
 #define OST_SYNC_DISPATCH mydevice_dispatch
 #include <ostinato/plugin_sync.h>
@@ -18,9 +16,7 @@
 #define FLAGS "-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-s"
 #define MAX_ENTRIES 8
 #define MAX_PARAMS 256
-
 extern char** environ;
-
 typedef void (*kernel_fn)(void* const* params, const int64_t* vars, const uint64_t* group);
 
 struct ost_driver_t {
@@ -37,7 +33,6 @@ struct ost_executable_t {
 };
 
 /* --- the driver and its one device --- */
-
 static ost_status_t driver_create(const ost_host_table_t* host, ost_driver_t** out,
                                   ost_error_t* error) {
   *out = calloc(1, sizeof **out);
@@ -56,30 +51,22 @@ static ost_status_t device_count(ost_driver_t* driver, uint32_t* out, ost_sink_t
   return OST_OK;
 }
 
+/* clang-format off */
 static ost_status_t device_info(ost_driver_t* driver, uint32_t index, ost_device_info_t* out,
                                 ost_error_t* error) {
-  uint32_t size, t;
   (void)driver;
   if (index != 0) return ost_sync_error(error, OST_NOT_FOUND, 0, "device %u of 1", index);
   if (out == NULL || out->size < sizeof *out)
     return ost_sync_error(error, OST_INVALID_ARGUMENT, 2, "ost_device_info_t is too short");
-  size = out->size;
-  memset(out, 0, sizeof *out);
-  out->size = size;
-  out->kind = OST_DEVICE_KIND_CPU;
-  out->flags = OST_DEVICE_UNIFIED;
-  for (t = OST_DTYPE_BOOL; t <= OST_DTYPE_F64; ++t) out->dtypes |= 1u << t;
-  ost_sync_text(out->name, sizeof out->name, "C99 on the host");
-  ost_sync_text(out->target, sizeof out->target, TARGET);
-  out->form_count = 1;
-  out->forms[0] = OST_FORM_C99;
-  out->max_group = 1;
-  out->subgroup = 1;
-  out->max_alloc = UINT64_MAX / 4;
-  out->min_align = OST_SYNC_ALIGN;
-  out->threads = 1;
+  *out = (ost_device_info_t){.size = out->size, .kind = OST_DEVICE_KIND_CPU,
+                             .flags = OST_DEVICE_UNIFIED, .dtypes = 0x3ffe, /* all of them */
+                             .name = "C99 on the host", .target = TARGET,
+                             .form_count = 1, .forms = {OST_FORM_C99},
+                             .max_group = 1, .subgroup = 1, .threads = 1,
+                             .max_alloc = UINT64_MAX / 4, .min_align = OST_SYNC_ALIGN};
   return OST_OK;
 }
+/* clang-format on */
 
 static ost_status_t device_create(ost_driver_t* driver, uint32_t index, ost_device_t** out,
                                   ost_error_t* error) {
@@ -96,7 +83,6 @@ static ost_status_t device_status(ost_device_t* device, ost_error_t* error) {
 }
 
 /* --- files --- */
-
 static int write_file(const char* path, const void* data, uint64_t size) {
   FILE* file = fopen(path, "wb");
   int ok = file != NULL && fwrite(data, 1, (size_t)size, file) == size;
@@ -107,12 +93,9 @@ static int write_file(const char* path, const void* data, uint64_t size) {
 static uint64_t send_file(const char* path, ost_sink_t sink) {
   char block[4096];
   uint64_t size = 0;
-  size_t n;
   FILE* file = fopen(path, "rb");
-  while (file != NULL && (n = fread(block, 1, sizeof block, file)) > 0) {
+  for (size_t n; file != NULL && (n = fread(block, 1, sizeof block, file)) > 0; size += n)
     ost_sync_put(sink, block, n);
-    size += n;
-  }
   if (file != NULL) fclose(file);
   return size;
 }
@@ -124,14 +107,12 @@ static int make_folder(char* folder, size_t size) {
 }
 
 /* --- the compiler --- */
-
 static ost_status_t compiler_key(ost_driver_t* driver, ost_str_t target, ost_sink_t out,
                                  ost_error_t* error) {
   static const char key[] = "cc/1"; /* a new one whenever the same source gives other code */
   (void)driver;
   if (target.size != strlen(TARGET) || memcmp(target.data, TARGET, target.size) != 0)
-    return ost_sync_error(error, OST_NOT_FOUND, 0, "target '%.*s', this driver has '%s'",
-                          (int)target.size, target.data, TARGET);
+    return ost_sync_error(error, OST_NOT_FOUND, 0, "the target is not '%s'", TARGET);
   ost_sync_put(out, key, sizeof key - 1);
   return OST_OK;
 }
@@ -157,8 +138,7 @@ static ost_status_t compile(ost_driver_t* driver, const ost_compile_t* job, ost_
   ost_status_t status = ost_sync_check(job, sizeof *job, "ost_compile_t", error);
   if (status != OST_OK) return status;
   if (job->form != OST_FORM_C99)
-    return ost_sync_error(error, OST_UNIMPLEMENTED, 0, "form %u, this driver compiles c99",
-                          job->form);
+    return ost_sync_error(error, OST_UNIMPLEMENTED, 0, "form %u, wanted c99", job->form);
   status = compiler_key(driver, job->target, (ost_sink_t){NULL, NULL}, error);
   if (status != OST_OK) return status;
   if (job->options.size > 0)
@@ -189,7 +169,6 @@ static ost_status_t image_check(ost_driver_t* driver, const ost_device_info_t* i
 }
 
 /* --- executables --- */
-
 static ost_status_t executable_load(ost_device_t* device, ost_bytes_t image, ost_str_t path,
                                     ost_executable_t** out, ost_error_t* error) {
   char folder[PATH_MAX / 2], file[PATH_MAX];
@@ -214,8 +193,7 @@ static ost_status_t executable_load(ost_device_t* device, ost_bytes_t image, ost
 }
 
 static void executable_unload(ost_executable_t* executable) {
-  if (executable == NULL) return;
-  dlclose(executable->library);
+  if (executable != NULL) dlclose(executable->library);
   free(executable);
 }
 
@@ -239,7 +217,6 @@ static ost_status_t mydevice_dispatch(ost_device_t* device, ost_executable_t* ex
                                       ost_error_t* error) {
   void* pointers[MAX_PARAMS];
   uint64_t group[3];
-  uint32_t i;
   (void)device;
   if (c->entry >= executable->count)
     return ost_sync_error(error, OST_NOT_FOUND, 0, "entry %u of %u", c->entry, executable->count);
@@ -249,7 +226,7 @@ static ost_status_t mydevice_dispatch(ost_device_t* device, ost_executable_t* ex
                           "wrong number of parameters or variables");
   if (c->ref_count > MAX_PARAMS)
     return ost_sync_error(error, OST_UNIMPLEMENTED, 0, "more than %d parameters", MAX_PARAMS);
-  for (i = 0; i < c->ref_count; ++i) pointers[i] = params[i].data;
+  for (uint32_t i = 0; i < c->ref_count; ++i) pointers[i] = params[i].data;
   for (group[2] = 0; group[2] < c->grid[2]; ++group[2])
     for (group[1] = 0; group[1] < c->grid[1]; ++group[1])
       for (group[0] = 0; group[0] < c->grid[0]; ++group[0])

@@ -1,12 +1,14 @@
 """Builds a plugin as an outsider does and holds it to the conformance kit.
 
-usage: outside_test.py template|opencl BUILD WORK CC CXX
-template: `ost plugin new`, the clone built against an installation; opencl: examples/opencl-plugin, likewise.
+usage: outside_test.py template|opencl|guide BUILD WORK CC CXX
+template: `ost plugin new`, the clone built against an installation; opencl: examples/opencl-plugin, likewise; guide: the
+commands of docs/plugin-guide.md.
 Exit code 77 (skipped) where OpenCL or a device of it is not installed.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -102,7 +104,26 @@ def test_opencl(outside: Outside) -> None:
             outside.hold_to_the_kit(built / "libostinato_opencl.so", 3)
 
 
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+
+
+def test_guide(outside: Outside) -> None:
+    """The commands of docs/plugin-guide.md run in order; its C is in the template, line for line."""
+    page = (ROOT / "docs" / "plugin-guide.md").read_text()
+    template = (ROOT / "sdk" / "template" / "mydevice.c").read_text()
+    quoted = blocks(page, "c")
+    for quote in quoted:
+        if quote not in template:
+            sys.exit(f"docs/plugin-guide.md quotes what sdk/template/mydevice.c has not:\n{quote}")
+    script = "set -eux\n" + "".join(blocks(page, "sh"))
+    if len(quoted) < 3 or script.count("ost-conform") < 4:
+        sys.exit("docs/plugin-guide.md has lost its snippets")
+    run("bash", "-c", f"cd '{outside.work}'\n{script}", PATH=f"{outside.prefix / 'bin'}:{os.environ['PATH']}",
+        CMAKE_PREFIX_PATH=str(outside.prefix), CC=outside.cc)  # fmt: skip
+
+
 if __name__ == "__main__":
     which, build_folder, work_folder, c_compiler, cxx_compiler = sys.argv[1:]
     lab = Outside(Path(build_folder), Path(work_folder), c_compiler, cxx_compiler)
-    {"template": test_template, "opencl": test_opencl}[which](lab)
+    {"template": test_template, "opencl": test_opencl, "guide": test_guide}[which](lab)
