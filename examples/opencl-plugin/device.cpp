@@ -103,25 +103,32 @@ Device::Device(const Candidate& candidate)
   cl::check(code, "clCreateCommandQueue");
 }
 
-void Device::begin_work() {
+void Device::begin_work(std::span<const cl_mem> buffers) {
   const std::scoped_lock lock(mutex_);
-  ++accepted_;
+  ++jobs_;
+  for (cl_mem b : buffers) ++uses_[b];
 }
 
-void Device::end_work() {
+void Device::end_work(std::span<const cl_mem> buffers) {
   const std::scoped_lock lock(mutex_);
-  ++ended_;
+  --jobs_;
+  for (cl_mem b : buffers)
+    if (--uses_[b] == 0) uses_.erase(b);
   changed_.notify_all();
+}
+
+void Device::wait_until_unused(cl_mem buffer) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !uses_.contains(buffer); });
 }
 
 void Device::wait_until_idle() {
   std::unique_lock lock(mutex_);
-  const uint64_t until = accepted_;
-  changed_.wait(lock, [&] { return ended_ >= until; });
+  changed_.wait(lock, [&] { return jobs_ == 0; });
 }
 
 void Device::write(cl_mem to, uint64_t offset, const void* data, uint64_t size) {
-  wait_until_idle();
+  wait_until_unused(to);
   if (size == 0) return;
   const std::scoped_lock lock(transfer_mutex_);
   cl::check(
@@ -130,7 +137,7 @@ void Device::write(cl_mem to, uint64_t offset, const void* data, uint64_t size) 
 }
 
 void Device::read(cl_mem from, uint64_t offset, void* data, uint64_t size) {
-  wait_until_idle();
+  wait_until_unused(from);
   if (size == 0) return;
   const std::scoped_lock lock(transfer_mutex_);
   cl::check(

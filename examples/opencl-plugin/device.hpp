@@ -2,8 +2,10 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "cl.hpp"
 
@@ -19,7 +21,7 @@ struct Candidate {
 // All devices of all platforms, in the order of OpenCL. `reason`: why there is none.
 std::vector<Candidate> find_devices(std::string& reason);
 
-// A device that is open. Counts the work that its queues have accepted and not ended.
+// A device that is open. Counts, by buffer, the uses that its queues have accepted and not ended.
 class Device {
  public:
   explicit Device(const Candidate& candidate);
@@ -30,11 +32,12 @@ class Device {
   uint64_t max_alloc() const { return max_alloc_; }
   const std::string& target() const { return target_; }
 
-  void begin_work();
-  void end_work();
-  void wait_until_idle();  // for all work that was accepted before
+  void begin_work(std::span<const cl_mem> buffers);
+  void end_work(std::span<const cl_mem> buffers);
+  void wait_until_unused(cl_mem buffer);
+  void wait_until_idle();
 
-  // Blocking transfers of bytes, behind all accepted work.
+  // Blocking transfers of bytes, behind all accepted work that uses the buffer.
   void write(cl_mem to, uint64_t offset, const void* data, uint64_t size);
   void read(cl_mem from, uint64_t offset, void* data, uint64_t size);
 
@@ -48,7 +51,8 @@ class Device {
   std::mutex transfer_mutex_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
-  uint64_t accepted_ = 0, ended_ = 0;
+  std::map<cl_mem, uint64_t> uses_;  // not ended; no entry: none
+  uint64_t jobs_ = 0;                // not ended
 };
 using DevicePtr = std::shared_ptr<Device>;
 

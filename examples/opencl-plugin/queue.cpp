@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace opencl {
 
@@ -94,10 +95,14 @@ Queue::~Queue() {
 
 void Queue::submit(std::vector<Point> waits, std::vector<Command> commands,
                    std::vector<Point> signals) {
-  device_->begin_work();
+  std::vector<cl_mem> buffers;
+  for (const Command& c : commands)
+    for (const Command::Ref& r : c.refs) buffers.push_back(r.memory);
+  device_->begin_work(buffers);
   {
     const std::scoped_lock lock(mutex_);
-    jobs_.push_back({std::move(waits), std::move(commands), std::move(signals)});
+    jobs_.push_back(
+        {std::move(waits), std::move(commands), std::move(signals), std::move(buffers)});
   }
   changed_.notify_all();
 }
@@ -112,14 +117,18 @@ void Queue::work() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
+    std::optional<ost::plugin::Failure> failure;
     try {
       run(job);
-      device_->end_work();  // before the signal: whoever waits for it finds the device idle
-      for (const Point& p : job.signals) p.timeline->signal(p.value);
     } catch (...) {
-      const ost::plugin::Failure why = ost::plugin::current_failure();
-      device_->end_work();
-      for (const Point& p : job.signals) p.timeline->fail_with(why.error());
+      failure = ost::plugin::current_failure();
+    }
+    device_->end_work(job.buffers);  // before the signal: who waits for it finds them unused
+    for (const Point& p : job.signals) {
+      if (failure)
+        p.timeline->fail_with(failure->error());
+      else
+        ost::plugin::fence([&] { p.timeline->signal(p.value); });
     }
   }
 }

@@ -56,6 +56,7 @@ class Queue {
     std::vector<Point> waits;
     std::vector<Command> commands;
     std::vector<Point> signals;
+    std::vector<cl_mem> buffers;  // that it uses
   };
   void work();
   void run(const Job& job);

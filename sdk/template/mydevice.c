@@ -1,11 +1,12 @@
 /* The smallest device: it compiles C99 with the system's compiler and runs it here. What a driver
  * must do is in <ostinato/plugin.h>; <ostinato/plugin_sync.h> brings queue, timelines and memory of
  * a device that has ended its work when a call returns. docs/plugin-guide.md explains it. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #define OST_SYNC_DISPATCH mydevice_dispatch
 #include <ostinato/plugin_sync.h>
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
@@ -14,9 +15,7 @@
 
 #define TARGET "c99" /* all that an image depends on; add the instruction set if the flags do */
 #define FLAGS "-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-s"
-#define MAX_ENTRIES 8
-#define MAX_PARAMS 256
-extern char** environ;
+enum { MAX_ENTRIES = 8, MAX_PARAMS = 256 };
 typedef void (*kernel_fn)(void* const* params, const int64_t* vars, const uint64_t* group);
 
 struct ost_driver_t {
@@ -77,9 +76,8 @@ static ost_status_t device_create(ost_driver_t* driver, uint32_t index, ost_devi
   return OST_OK;
 }
 
-static ost_status_t device_status(ost_device_t* device, ost_error_t* error) {
-  (void)device, (void)error;
-  return OST_OK;
+static ost_status_t device_status(ost_device_t* d, ost_error_t* e) {
+  return (void)d, (void)e, OST_OK;
 }
 
 /* --- files --- */
@@ -109,15 +107,13 @@ static int make_folder(char* folder, size_t size) {
 /* --- the compiler --- */
 static ost_status_t compiler_key(ost_driver_t* driver, ost_str_t target, ost_sink_t out,
                                  ost_error_t* error) {
-  static const char key[] = "cc/1"; /* a new one whenever the same source gives other code */
   (void)driver;
   if (target.size != strlen(TARGET) || memcmp(target.data, TARGET, target.size) != 0)
     return ost_sync_error(error, OST_NOT_FOUND, 0, "the target is not '%s'", TARGET);
-  ost_sync_put(out, key, sizeof key - 1);
+  ost_sync_put(out, "cc/1", 4); /* a new one whenever the same source gives other code */
   return OST_OK;
 }
 
-/* Runs the compiler with its messages in a file. True if it liked the source. */
 static int run_compiler(ost_driver_t* driver, const char* source, const char* image,
                         const char* messages) {
   const char* cc = driver->host->option ? driver->host->option(driver->host->context, "cc") : NULL;
@@ -157,14 +153,19 @@ static ost_status_t compile(ost_driver_t* driver, const ost_compile_t* job, ost_
   return status;
 }
 
+/* The section headers are at the end of the file. */
+static int is_whole(ost_bytes_t image) {
+  const Elf64_Ehdr* elf = image.data;
+  return image.size > sizeof *elf && memcmp(elf, "\177ELF", 4) == 0 &&
+         elf->e_shoff + elf->e_shnum * elf->e_shentsize <= image.size;
+}
+
 static ost_status_t image_check(ost_driver_t* driver, const ost_device_info_t* info,
                                 ost_bytes_t image, ost_fit_t* out, ost_sink_t reason,
                                 ost_error_t* error) {
-  static const char why[] = "not a shared library for this device";
-  const int is_elf = image.size > 4 && memcmp(image.data, "\177ELF", 4) == 0;
   (void)driver, (void)error;
-  *out = is_elf && strcmp(info->target, TARGET) == 0 ? OST_FIT_OPTIMAL : OST_FIT_UNUSABLE;
-  if (*out == OST_FIT_UNUSABLE) ost_sync_put(reason, why, sizeof why - 1);
+  *out = is_whole(image) && strcmp(info->target, TARGET) == 0 ? OST_FIT_OPTIMAL : OST_FIT_UNUSABLE;
+  if (*out == OST_FIT_UNUSABLE) ost_sync_put(reason, "not an image of " TARGET, 19);
   return OST_OK;
 }
 
@@ -182,11 +183,11 @@ static ost_status_t executable_load(ost_device_t* device, ost_bytes_t image, ost
     snprintf(file, sizeof file, "%s/kernel.so", folder);
     if (!write_file(file, image.data, image.size)) file[0] = '\0';
   }
-  made->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  made->library = is_whole(image) ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (!has_file) unlink(file), rmdir(folder);
   if (made->library == NULL) {
     free(made);
-    return ost_sync_error(error, OST_INCOMPATIBLE, 0, "the image does not load: %s", dlerror());
+    return ost_sync_error(error, OST_INCOMPATIBLE, 0, "the image is cut off or does not load");
   }
   *out = made;
   return OST_OK;
@@ -222,8 +223,7 @@ static ost_status_t mydevice_dispatch(ost_device_t* device, ost_executable_t* ex
     return ost_sync_error(error, OST_NOT_FOUND, 0, "entry %u of %u", c->entry, executable->count);
   if (c->ref_count != executable->args[c->entry][0] ||
       c->var_count != executable->args[c->entry][1])
-    return ost_sync_error(error, OST_INVALID_ARGUMENT, 8,
-                          "wrong number of parameters or variables");
+    return ost_sync_error(error, OST_INVALID_ARGUMENT, 8, "wrong number of arguments");
   if (c->ref_count > MAX_PARAMS)
     return ost_sync_error(error, OST_UNIMPLEMENTED, 0, "more than %d parameters", MAX_PARAMS);
   for (uint32_t i = 0; i < c->ref_count; ++i) pointers[i] = params[i].data;

@@ -293,8 +293,8 @@ typedef struct ost_driver_table_t {
    * (OST_INVALID_ARGUMENT): the host then copies. */
   ost_status_t (*buffer_import_host)(ost_device_t* device, void* pointer, uint64_t bytes,
                                      ost_dbuffer_t** out_buffer, ost_error_t*);
-  /* REQ. Blocking copies between host memory and a buffer, after all work submitted before has
-   * ended. */
+  /* REQ. Blocking copies between host memory and a buffer, after all work submitted before that uses
+   * the buffer has ended; other work may still wait for something that the caller does later. */
   ost_status_t (*buffer_write)(ost_device_t*, ost_dbuffer_t*, uint64_t offset, const void* data,
                                uint64_t size, ost_error_t*);
   ost_status_t (*buffer_read)(ost_device_t*, ost_dbuffer_t*, uint64_t offset, void* data,
