@@ -195,6 +195,7 @@ TEST(Grid, HasACellForEveryOperationAndType) {
   const kir::Kernel k = values_of_all_types(pool);
   const std::set<kir::Op> elsewhere = {kir::Op::param, kir::Op::var, kir::Op::axis};  // everywhere
   for (const kir::OpInfo& op : kir::all_ops()) {
+    if (!(op.levels & 1)) continue;  // the host makes level 2
     if (elsewhere.contains(op.op)) continue;
     const bool by_operand = op.op == kir::Op::eq || op.op == kir::Op::ne || op.op == kir::Op::lt ||
                             op.op == kir::Op::le || op.op == kir::Op::argreduce;

@@ -7,18 +7,13 @@
 
 #include "commands.hpp"
 #include "json.hpp"
+#include "plugin_template.hpp"
 #include "subject.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-struct TemplateFile {
-  std::string_view name, text;
-};
-constexpr TemplateFile kTemplate[] = {
-#include "template_files.inc"
-};
 constexpr std::string_view kPlaceholder = "mydevice";
 
 bool is_driver_name(std::string_view name) {
@@ -52,7 +47,7 @@ int run_plugin(const Options& options) {
   if (code)
     throw Failure(kBadInput, fmt::format("{} cannot be made: {}", folder.string(), code.message()));
   std::vector<std::string> files;
-  for (const TemplateFile& file : kTemplate) {
+  for (const TemplateFile& file : plugin_template()) {
     const fs::path path = folder / renamed(file.name, name);
     std::ofstream out(path, std::ios::binary);
     out << renamed(file.text, name);
