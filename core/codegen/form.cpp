@@ -6,6 +6,9 @@
 namespace ost::codegen {
 namespace {
 
+// What the lanes of a group need to share a reduction; a device with less gets one lane a group.
+constexpr uint32_t kLocalBytes = 8192;
+
 std::optional<Dialect> dialect_of(uint32_t form) {
   switch (form) {
     case OST_FORM_OPENCL_C:
@@ -24,7 +27,8 @@ std::optional<Dialect> dialect_of(uint32_t form) {
 Result<Formed> lowered_form(const kir::Kernel& kernel, const ost_device_info_t& info,
                             std::string_view entry, uint32_t form) {
   const auto dialect = dialect_of(form);
-  const bool has_lanes = dialect != Dialect::c99 && info.max_group > 1;
+  const bool has_lanes =
+      dialect != Dialect::c99 && info.max_group > 1 && info.local_bytes >= kLocalBytes;
   OST_TRY_ASSIGN(const kir::Kernel lowered,
                  lower(kernel, {has_lanes ? info.max_group : 1, info.local_bytes}));
   Formed out;
