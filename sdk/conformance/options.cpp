@@ -7,6 +7,19 @@
 
 namespace ost::conform {
 
+std::optional<LevelRange> parse_levels(std::string_view text) {
+  const auto level_of = [](std::string_view digit) -> std::optional<uint32_t> {
+    if (digit.size() != 1 || digit[0] < '0' || digit[0] >= '0' + static_cast<int>(kLevels))
+      return std::nullopt;
+    return static_cast<uint32_t>(digit[0] - '0');
+  };
+  const size_t dash = text.find('-');
+  const auto first = level_of(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : level_of(text.substr(dash + 1));
+  if (!first || !last || *first > *last) return std::nullopt;
+  return LevelRange{*first, *last};
+}
+
 std::optional<int> parse_options(int argc, char** argv, Options& out) {
   CLI::App app(
       "Holds a device plugin to the rules of its ABI and to the bits of the interpreter.\n"
@@ -21,9 +34,19 @@ std::optional<int> parse_options(int argc, char** argv, Options& out) {
                  "a plugin's library or discovery file, or a device (cpu:0)")
       ->required();
   app.add_option("--device", out.device, "number of the plugin's device")->type_name("N");
-  app.add_option("--level", out.level, "this level only")
-      ->type_name("N")
-      ->check(CLI::Range(0u, kLevels - 1));
+  app.add_option_function<std::string>(
+         "--level",
+         [&out](const std::string& text) {
+           out.levels = parse_levels(text);
+           if (!out.levels) {
+             throw CLI::ValidationError(
+                 "--level", fmt::format("found \"{}\", wanted a level from 0 to {} or a range of "
+                                        "them, as 0-2",
+                                        text, kLevels - 1));
+           }
+         },
+         "this level only, or these: 0-2")
+      ->type_name("N|N-M");
   app.add_option("--only", out.only, "the cases whose name fits")->type_name("GLOB");
   app.add_option("--option", out.driver_options, "an option of the driver; may be repeated")
       ->type_name("NAME=VALUE")

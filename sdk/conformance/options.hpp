@@ -4,14 +4,24 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ost::conform {
 
+// Levels [first, last].
+struct LevelRange {
+  uint32_t first = 0;
+  uint32_t last = 0;
+  bool has(uint32_t level) const { return first <= level && level <= last; }
+};
+// "2" or "0-2"; nothing if it is neither, or names a level that does not exist.
+std::optional<LevelRange> parse_levels(std::string_view text);
+
 struct Options {
   std::string subject;  // a plugin's file or a device
   uint32_t device = 0;
-  std::optional<uint32_t> level;            // only this one
+  std::optional<LevelRange> levels;         // only these
   std::string only;                         // a glob of case names
   std::vector<std::string> driver_options;  // NAME=VALUE
   std::string expect_file;

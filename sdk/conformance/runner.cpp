@@ -264,7 +264,7 @@ class LevelRun {
 std::vector<Case> selected_cases(const Options& options) {
   std::vector<Case> out = all_cases();
   std::erase_if(out, [&](const Case& c) {
-    return (options.level && c.level != *options.level) ||
+    return (options.levels && !options.levels->has(c.level)) ||
            (!options.only.empty() && !glob_fits(options.only, c.name));
   });
   return out;
@@ -338,7 +338,7 @@ bool write_all(int fd, std::string_view line) {
 int run_worker(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   const std::vector<Case> cases = selected_cases(options);
-  auto lab = Lab::open(subject_of(options, *options.level));
+  auto lab = Lab::open(subject_of(options, options.levels->first));  // a worker has one level
   if (!lab) {
     write_all(options.worker_fd, "E\t" + escaped(lab.error().message) + "\n");
     return kUnavailable;

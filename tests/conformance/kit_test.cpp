@@ -136,6 +136,25 @@ TEST(Kit, ALineThatFitsNoCaseIsAFinding) {
   EXPECT_EQ(kit("--level 9").code, 2);
 }
 
+TEST(Kit, RunsOneLevelOrARangeOfThem) {
+  const auto levels = [](const std::string& arguments) {
+    const KitRun run = kit(arguments);
+    EXPECT_EQ(run.code, 0) << run.text;
+    std::vector<int> out;
+    for (const auto& level : run.json.at("levels").as_array()) {
+      out.push_back(level.at("level").to_number<int>());
+      EXPECT_GT(level.at("passed").to_number<int>(), 0) << run.text;
+    }
+    return out;
+  };
+  EXPECT_EQ(levels("--level 1"), (std::vector{1}));
+  EXPECT_EQ(levels("--level 1-1"), (std::vector{1}));
+  EXPECT_EQ(levels("--level 0-1"), (std::vector{0, 1}));
+  EXPECT_EQ(levels("--level 1-3 --only '[bt]*.values'"), (std::vector{3}));
+  for (const char* wrong : {"6", "-1", "2-1", "1-6", "1-", "1-2-3", "0,1", "one", "''", "01"})
+    EXPECT_EQ(kit(std::string("--level ") + wrong).code, 2) << wrong;
+}
+
 TEST(Kit, WritesAJUnitReport) {
   const test::TempFolder folder;
   const std::string file = folder / "report.xml";

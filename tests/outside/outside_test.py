@@ -101,7 +101,7 @@ def test_opencl(outside: Outside) -> None:
         print(f"  {device['id']}: {device['name']}")
         outside.replay_what_another_device_captured(device["id"], built)
         number = ("--device", str(index))
-        for level in ("0", "1", "3", "4"):
+        for level in ("0-1", "3-4"):
             outside.hold_to_the_kit(built / "libostinato_opencl.so", "--level", level, *number)
         # All of level 2 takes a quarter of an hour of this device's compiler.
         for some in ("self_test.*", "structure.*", "reduce.f32*", "contract.*", "attn*", "argreduce.f32*", "cast.bf16*"):
@@ -121,7 +121,7 @@ def test_guide(outside: Outside) -> None:
         if quote not in template:
             sys.exit(f"docs/plugin-guide.md quotes what sdk/template/mydevice.c has not:\n{quote}")
     script = "set -eux\n" + "".join(blocks(page, "sh"))
-    if len(quoted) < 3 or script.count("ost-conform") < 4:
+    if len(quoted) < 3 or script.count("ost-conform") < 3:
         sys.exit("docs/plugin-guide.md has lost its snippets")
     run("bash", "-c", f"cd '{outside.work}'\n{script}", PATH=f"{outside.prefix / 'bin'}:{os.environ['PATH']}",
         CMAKE_PREFIX_PATH=str(outside.prefix), CC=outside.cc)  # fmt: skip
