@@ -134,6 +134,9 @@ void Device::write(cl_mem to, uint64_t offset, const void* data, uint64_t size) 
   cl::check(
       clEnqueueWriteBuffer(transfers_.get(), to, CL_TRUE, offset, size, data, 0, nullptr, nullptr),
       "clEnqueueWriteBuffer");
+  // Intel's CPU runtime (2026.2) returns from a blocking write of a few hundred bytes before other
+  // queues see it.
+  cl::check(clFinish(transfers_.get()), "clFinish");
 }
 
 void Device::read(cl_mem from, uint64_t offset, void* data, uint64_t size) {
