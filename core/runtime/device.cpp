@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/runtime/call.hpp"
+#include "core/runtime/guarded.hpp"
 #include "core/runtime/log.hpp"
 #include "core/runtime/self_test.hpp"
 
@@ -56,13 +57,15 @@ Result<> Device::status() const {
 }
 
 Result<> Device::read_heaps() {
-  ost_heap_info_t heap{};
-  heap.size = sizeof heap;
+  Guarded<ost_heap_info_t> heap;
   if (table().heap_count(handle_) == 0)
     return fail(OST_INCOMPATIBLE, "{}: the device has no memory heap", id_);
-  OST_TRY(call(id_, "heap_info",
-               [&](ost_error_t* e) { return table().heap_info(handle_, 0, &heap, e); }));
-  heap_flags_ = heap.flags;
+  const auto done = call(id_, "heap_info", [&](ost_error_t* e) {
+    return table().heap_info(handle_, 0, heap.get(), e);
+  });
+  if (auto ok = heap.check("heap_info"); !ok) return std::unexpected(ok.error().in(id_));
+  OST_TRY(done);
+  heap_flags_ = heap.value().flags;
   if (host_visible() && !driver_->features().has_map) {
     return std::unexpected(Error{
         OST_INCOMPATIBLE,

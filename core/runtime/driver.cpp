@@ -6,6 +6,7 @@
 
 #include "core/runtime/call.hpp"
 #include "core/runtime/device.hpp"
+#include "core/runtime/guarded.hpp"
 #include "core/runtime/layers/layers.hpp"
 #include "core/runtime/log.hpp"
 
@@ -49,6 +50,8 @@ Result<> check_info(const ost_device_info_t& info, uint32_t index) {
   };
   if (!has_end(info.name) || !has_end(info.target) || !has_end(info.reason))
     return bad("a text has no end", 5);
+  if (std::ranges::any_of(info.reserved, [](uint32_t field) { return field != 0; }))
+    return bad("uses a reserved field of ost_device_info_t, which this host does not know", 2);
   if (info.form_count > OST_MAX_FORMS)
     return bad(fmt::format("has {} forms, wanted at most {}", info.form_count, OST_MAX_FORMS), 1);
   if ((info.flags & OST_DEVICE_UNUSABLE) != 0) return {};
@@ -137,6 +140,7 @@ Result<std::unique_ptr<Driver>> Driver::make(const PluginPtr& plugin,
     log(LogLevel::warning, "{}", ok.error().message);
     driver->devices_.clear();
     driver->no_device_reason_ = ok.error().message;
+    driver->no_device_rule_ = ok.error().rule;
   }
   driver->open_.resize(driver->devices_.size());
   driver->self_tests_.resize(driver->devices_.size());
@@ -157,12 +161,14 @@ Result<> Driver::read_devices() {
   if (count > kMaxDevices)
     return fail(OST_INCOMPATIBLE, "{}: {} devices, wanted at most {}", name(), count, kMaxDevices);
   for (uint32_t i = 0; i < count; ++i) {
-    ost_device_info_t info{};
-    info.size = sizeof info;
-    OST_TRY(call(name(), "device_info",
-                 [&](ost_error_t* e) { return table().device_info(handle_, i, &info, e); }));
-    if (auto ok = check_info(info, i); !ok) return std::unexpected(ok.error().in(name()));
-    devices_.push_back(info);
+    Guarded<ost_device_info_t> info;
+    const auto done = call(name(), "device_info", [&](ost_error_t* e) {
+      return table().device_info(handle_, i, info.get(), e);
+    });
+    if (auto ok = info.check("device_info"); !ok) return std::unexpected(ok.error().in(name()));
+    OST_TRY(done);
+    if (auto ok = check_info(info.value(), i); !ok) return std::unexpected(ok.error().in(name()));
+    devices_.push_back(info.value());
   }
   if (count == 0 && no_device_reason_.empty())
     no_device_reason_ = "the driver found no device and did not say why";

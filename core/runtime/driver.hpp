@@ -71,6 +71,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   // What the driver found when it was created.
   std::span<const ost_device_info_t> devices() const { return devices_; }
   const std::string& no_device_reason() const { return no_device_reason_; }
+  uint32_t no_device_rule() const { return no_device_rule_; }  // the broken one, 0 if none
 
   // The device, opened once per process and shared by all who ask.
   Result<DevicePtr> open(uint32_t index, const OpenOptions& options = {});
@@ -93,6 +94,7 @@ class Driver : public std::enable_shared_from_this<Driver> {
   ost_driver_t* handle_ = nullptr;
   std::vector<ost_device_info_t> devices_;
   std::string no_device_reason_;
+  uint32_t no_device_rule_ = 0;
   std::mutex mutex_;  // of what follows
   std::vector<std::weak_ptr<Device>> open_;
   std::vector<SelfTestResult> self_tests_;

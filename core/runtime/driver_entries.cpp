@@ -94,6 +94,11 @@ Result<DriverTable> complete_table(const ost_driver_table_t* from_plugin) {
         2, fmt::format("the driver table is too short: found {} bytes, wanted at least {}", size,
                        kSizeV1));
   }
+  if (from_plugin->reserved != 0) {
+    return broken(2, fmt::format("the driver table uses a field that this host does not know: "
+                                 "reserved is {}",
+                                 from_plugin->reserved));
+  }
   DriverTable out;
   ost_driver_table_t& t = out.entries;
   std::memcpy(&t, from_plugin, std::min<size_t>(size, sizeof t));

@@ -3,7 +3,6 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <boost/dll/shared_library.hpp>
 #include <cerrno>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <mutex>
 
 #include "core/runtime/discovery_file.hpp"
+#include "core/runtime/guarded.hpp"
 #include "core/runtime/isolate/isolated.hpp"
 #include "core/runtime/log.hpp"
 #include "core/runtime/plugin_search.hpp"
@@ -39,38 +39,32 @@ std::string abi_range(uint32_t low, uint32_t high) {
 
 // --- negotiation ---------------------------------------------------------------------------------
 
-// Room behind the struct that a plugin with another idea of its size would write into.
-struct GuardedOut {
-  ost_negotiate_out_t out;
-  unsigned char guard[256];
-};
-constexpr unsigned char kGuard = 0xa5;
-
 std::expected<ost_negotiate_out_t, Rejection> ask(ost_plugin_negotiate_fn negotiate) {
-  GuardedOut g{};
-  std::memset(g.guard, kGuard, sizeof g.guard);
-  g.out.size = sizeof g.out;
+  Guarded<ost_negotiate_out_t> guarded;
   const ost_negotiate_in_t in{sizeof in, kAbiMin, kAbiMax, 0};
   ost_status_t status = OST_INTERNAL;
   try {
-    status = negotiate(&in, &g.out);
+    status = negotiate(&in, guarded.get());
   } catch (const std::exception& e) {
     return reject(LoadStage::negotiate, 5, "ost_plugin_negotiate threw an exception: {}", e.what());
   } catch (...) {
     return reject(LoadStage::negotiate, 5, "ost_plugin_negotiate threw an exception");
   }
-  if (std::ranges::any_of(g.guard, [](unsigned char c) { return c != kGuard; }) ||
-      g.out.size != sizeof g.out) {
-    return reject(LoadStage::negotiate, 2,
-                  "ost_plugin_negotiate wrote beyond the {} bytes that it was given", sizeof g.out);
-  }
-  if (status != OST_OK || g.out.abi == 0) {
-    const std::string reason = text_of(g.out.reason);
+  if (auto ok = guarded.check("ost_plugin_negotiate"); !ok)
+    return reject(LoadStage::negotiate, ok.error().rule, "{}", ok.error().message);
+  const ost_negotiate_out_t& out = guarded.value();
+  if (status != OST_OK || out.abi == 0) {
+    const std::string reason = text_of(out.reason);
     return reject(LoadStage::negotiate, 15, "the plugin refuses this host, which has ABI {}: {}",
                   abi_range(kAbiMin, kAbiMax),
                   reason.empty() ? status_name(status) : reason.c_str());
   }
-  return g.out;
+  if (out.reserved != 0) {
+    return reject(LoadStage::negotiate, 2,
+                  "ost_negotiate_out_t uses a field that this host does not know: reserved is {}",
+                  out.reserved);
+  }
+  return out;
 }
 
 std::expected<void, Rejection> check_sanitizer(uint32_t sanitizer, LoadStage stage) {

@@ -113,6 +113,7 @@ void DeviceRegistry::add_driver(const PluginPtr& plugin, const DriverOptions& op
   record.stage = LoadStage::devices;
   if ((*driver)->devices().empty()) {
     record.status = LoadStatus::failed;
+    record.rule = (*driver)->no_device_rule();
     record.reason = (*driver)->no_device_reason();
     log(LogLevel::warning, "plugin {}", to_string(record));
   } else {

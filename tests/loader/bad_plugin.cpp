@@ -29,6 +29,15 @@ namespace {
   return OST_OK;
 }
 
+// A plugin of a later version that has more fields and does not look how many were asked for. It
+// keeps the caller's size. Through volatile: the compiler must not see how far this goes.
+template <class T>
+[[maybe_unused]] ost_status_t write_later(T* out) {
+  auto* later = reinterpret_cast<volatile unsigned char*>(out) + sizeof(T);
+  for (int i = 0; i < 16; ++i) later[i] = 1;
+  return OST_OK;
+}
+
 const ost_driver_table_t* table() {
   static ost_driver_table_t t = ost::test::good_table();
 #if defined(OST_TEST_KIND_null_table)
@@ -73,6 +82,22 @@ const ost_driver_table_t* table() {
 #elif defined(OST_TEST_KIND_endless_text)
   t.device_info = [](ost_driver_t*, uint32_t, ost_device_info_t* info, ost_error_t*) {
     return device_info(info, 64, true);
+  };
+#elif defined(OST_TEST_KIND_table_reserved)
+  t.reserved = 1;
+#elif defined(OST_TEST_KIND_info_tail)
+  t.device_info = [](ost_driver_t*, uint32_t, ost_device_info_t* info, ost_error_t*) {
+    return device_info(info, 64, false) | write_later(info);
+  };
+#elif defined(OST_TEST_KIND_info_reserved)
+  t.device_info = [](ost_driver_t*, uint32_t, ost_device_info_t* info, ost_error_t*) {
+    const ost_status_t status = device_info(info, 64, false);
+    info->reserved[3] = 1;
+    return status;
+  };
+#elif defined(OST_TEST_KIND_heap_tail)
+  t.heap_info = [](ost_device_t*, uint32_t, ost_heap_info_t* heap, ost_error_t*) {
+    return write_later(heap);
   };
 #elif defined(OST_TEST_KIND_device_throws)
   t.device_create = [](ost_driver_t*, uint32_t, ost_device_t**, ost_error_t*) -> ost_status_t {
@@ -135,6 +160,10 @@ ost_status_t ost_plugin_negotiate(const ost_negotiate_in_t* in, ost_negotiate_ou
   out->abi = 0x00070000u;
 #elif defined(OST_TEST_KIND_endless_name)
   std::memset(out->name, 'x', sizeof out->name);
+#elif defined(OST_TEST_KIND_negotiate_tail)
+  write_later(out);
+#elif defined(OST_TEST_KIND_negotiate_reserved)
+  out->reserved = 1;
 #elif defined(OST_TEST_KIND_overrun)
   // Through volatile: the compiler must not see how far this goes.
   reinterpret_cast<volatile char*>(out)[sizeof *out + 3] = 1;

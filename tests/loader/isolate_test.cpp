@@ -99,6 +99,24 @@ TEST_F(Isolate, APluginThatEndsTheProcessIsALineOfTheReport) {
   expect_ref_works(*registry);
 }
 
+TEST_F(Isolate, AStructThatIsLongerThanAskedForIsRefusedAsEverywhere) {
+  const ScopedEnv isolate("OSTINATO_ISOLATE", "negotiate_tail,info_tail,heap_tail");
+  const auto registry =
+      load({bad_plugin("negotiate_tail"), bad_plugin("info_tail"), bad_plugin("heap_tail")});
+  const char* stages[] = {"negotiate", "devices"};
+  const char* entries[] = {"ost_plugin_negotiate wrote beyond", "device_info wrote beyond"};
+  for (size_t i = 0; i < 2; ++i) {
+    const LoadRecord& r = registry->report()[i];
+    EXPECT_EQ(name_of(r.stage), stages[i]) << r.reason;
+    EXPECT_EQ(r.rule, 2u) << r.reason;
+    EXPECT_NE(r.reason.find(entries[i]), std::string::npos) << r.reason;
+  }
+  const auto device = open(*registry, "heap_tail:0");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().rule, 2u);
+  EXPECT_ERROR(device, "heap_info wrote beyond the 16 bytes");
+}
+
 TEST_F(Isolate, ACrashIsALostDeviceThatNamesTheSignalAndTheRestGoesOn) {
   const auto registry = load({from_env("OST_FAULTY_PLUGIN")}, "crashes");
   const auto device = open(*registry, "faulty:0");

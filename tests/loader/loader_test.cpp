@@ -79,6 +79,13 @@ INSTANTIATE_TEST_SUITE_P(
              "threw an exception: not caught by its author"},
         Case{"throws_other", LoadStage::negotiate, 5, "threw an exception"},
         Case{"overrun", LoadStage::negotiate, 2, "wrote beyond"},
+        Case{"negotiate_tail", LoadStage::negotiate, 2,
+             "ost_plugin_negotiate wrote beyond the 392 bytes that it was given"},
+        Case{"negotiate_reserved", LoadStage::negotiate, 2, "reserved is 1"},
+        Case{"table_reserved", LoadStage::table, 2,
+             "the driver table uses a field that this host does not know: reserved is 1"},
+        Case{"info_tail", LoadStage::devices, 2, "device_info wrote beyond the 744 bytes"},
+        Case{"info_reserved", LoadStage::devices, 2, "uses a reserved field of ost_device_info_t"},
         Case{"bad_name", LoadStage::negotiate, 16,
              "the driver name \"Not A Name\" is not [a-z][a-z0-9_]*"},
         Case{"endless_name", LoadStage::negotiate, 16, "of at most 31 characters"},
@@ -93,8 +100,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"driver_null", LoadStage::driver, 0, "driver_create gave no driver"},
         Case{"no_device", LoadStage::devices, 0, "no card in any slot"},
         Case{"too_many_devices", LoadStage::devices, 0, "1000000 devices"},
-        Case{"bad_align", LoadStage::devices, 0, "min_align is 48, wanted a power of two"},
-        Case{"endless_text", LoadStage::devices, 0, "a text has no end"}),
+        Case{"bad_align", LoadStage::devices, 8, "min_align is 48, wanted a power of two"},
+        Case{"endless_text", LoadStage::devices, 5, "a text has no end"}),
     [](const auto& test_case) { return std::string(test_case.param.kind); });
 
 TEST(Loader, AFileThatIsNoLibraryFailsToOpen) {
@@ -156,6 +163,15 @@ TEST(Loader, ADeviceThatThrowsIsAnErrorOfThatDevice) {
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().rule, 5u);
   EXPECT_ERROR(device, "device_throws:0: device_create threw an exception");
+}
+
+TEST(Loader, AHeapThatIsLongerThanAskedForIsAnErrorOfThatDevice) {
+  const auto registry = load({plugin_file("heap_tail")});
+  EXPECT_EQ(name_of(registry->report()[0].status), "loaded");
+  const auto device = registry->get("heap_tail:0");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().rule, 2u);
+  EXPECT_ERROR(device, "heap_tail:0: heap_info wrote beyond the 16 bytes that it was given");
 }
 
 TEST(Loader, AutoPassesOverWhatDoesNotComputeAndSaysSo) {

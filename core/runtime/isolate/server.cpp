@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/runtime/call.hpp"
+#include "core/runtime/guarded.hpp"
 #include "core/runtime/isolate/commands.hpp"
 #include "core/runtime/isolate/wire.hpp"
 #include "core/runtime/plugin_loader.hpp"
@@ -109,6 +110,17 @@ class Server {
     return status;
   }
 
+  template <class T>
+  static ost_status_t filled(const char* entry, ost_status_t status, const Guarded<T>& info,
+                             Writer& out, ost_error_t* e) {
+    out.put(info.value());
+    const auto ok = info.check(entry);
+    if (ok) return status;
+    e->rule = ok.error().rule;
+    std::snprintf(e->message, sizeof e->message, "%s", ok.error().message.c_str());
+    return e->status = ok.error().status;
+  }
+
   ost_status_t run_entry(Op op, Reader& in, Writer& out, ost_error_t* e) {
     switch (op) {
       case Op::buffer_alloc:
@@ -164,11 +176,9 @@ class Server {
       case Op::device_info: {
         auto* d = handle<ost_driver_t>(in);
         const auto index = in.get<uint32_t>();
-        ost_device_info_t info{};
-        info.size = sizeof info;
-        const auto status = t_.device_info(d, index, &info, e);
-        out.put(info);
-        return status;
+        Guarded<ost_device_info_t> info;
+        const auto status = t_.device_info(d, index, info.get(), e);
+        return filled("device_info", status, info, out, e);
       }
       case Op::device_create: {
         auto* d = handle<ost_driver_t>(in);
@@ -201,10 +211,10 @@ class Server {
   // Whether memory of the host can be a buffer of heap 0, so that both see it.
   bool can_share(ost_status_t status, ost_device_t* device) {
     if (status != OST_OK || !plugin_.table.has_import_host) return false;
-    ost_heap_info_t heap{};
-    heap.size = sizeof heap;
-    if (t_.heap_info(device, 0, &heap, nullptr) != OST_OK ||
-        (heap.flags & OST_HEAP_HOST_VISIBLE) == 0 || (heap.flags & OST_HEAP_COHERENT) == 0)
+    Guarded<ost_heap_info_t> heap;
+    if (t_.heap_info(device, 0, heap.get(), nullptr) != OST_OK || !heap.is_intact()) return false;
+    if ((heap.value().flags & OST_HEAP_HOST_VISIBLE) == 0 ||
+        (heap.value().flags & OST_HEAP_COHERENT) == 0)
       return false;
     alignas(4096) static unsigned char page[4096];
     ost_dbuffer_t* b = nullptr;
@@ -218,11 +228,9 @@ class Server {
     switch (op) {
       case Op::heap_info: {
         const auto heap = in.get<uint32_t>();
-        ost_heap_info_t info{};
-        info.size = sizeof info;
-        const auto status = t_.heap_info(device, heap, &info, e);
-        out.put(info);
-        return status;
+        Guarded<ost_heap_info_t> info;
+        const auto status = t_.heap_info(device, heap, info.get(), e);
+        return filled("heap_info", status, info, out, e);
       }
       case Op::buffer_alloc: {
         const auto heap = in.get<uint32_t>();
