@@ -36,10 +36,13 @@ typedef double f64;
 #define ost_rint_f64 rint
 #define ost_sum_f32(a, b) ((a) + (b))
 #define ost_sum_f64(a, b) ((a) + (b))
+#define ost_prod_f32(a, b) ((a) * (b))
+#define ost_prod_f64(a, b) ((a) * (b))
 )";
 
-// Sums are fma(one, x, acc) with `one` an argument: a vectoriser may not reassociate those, and one
-// that reassociates plain sums without being asked exists (docs/numerics.md).
+// Sums are fma(one, x, acc) and products fma(acc, x, -0) with `one` an argument and -0 made of it: a
+// vectoriser may not reassociate those, and one that reassociates plain sums and products without
+// being asked exists (docs/numerics.md).
 constexpr std::string_view kOpenCl = R"(#pragma OPENCL FP_CONTRACT OFF
 typedef char i8;
 typedef short i16;
@@ -62,6 +65,7 @@ typedef float f32;
 #define ost_trunc_f32 trunc
 #define ost_rint_f32 rint
 #define ost_sum_f32(a, b) fma(ost_one32, (b), (a))
+#define ost_prod_f32(a, b) fma((a), (b), ost_nzero32)
 )";
 constexpr std::string_view kOpenClF64 = R"(#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double f64;
@@ -72,6 +76,7 @@ typedef double f64;
 #define ost_trunc_f64 trunc
 #define ost_rint_f64 rint
 #define ost_sum_f64(a, b) fma(ost_one64, (b), (a))
+#define ost_prod_f64(a, b) fma((a), (b), ost_nzero64)
 )";
 
 // No headers: run-time compilers may have none.
@@ -92,6 +97,8 @@ typedef double f64;
 #define OST_L(x) x##LL
 #define ost_sum_f32(a, b) ((a) + (b))
 #define ost_sum_f64(a, b) ((a) + (b))
+#define ost_prod_f32(a, b) ((a) * (b))
+#define ost_prod_f64(a, b) ((a) * (b))
 )";
 constexpr std::string_view kHip = R"(#pragma clang fp contract(off)
 #define ost_fma_f32 __builtin_fmaf

@@ -74,7 +74,11 @@ class Printer {
           fmt::format("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))\nvoid {}({}) {{\n",
                       k_.lanes, entry_, arguments);
       out_ += "  const f32 ost_one32 = ost_from_u32(ost_one);\n";
-      if (f64_) out_ += "  const f64 ost_one64 = (f64)ost_one32;\n";
+      out_ += "  const f32 ost_nzero32 = -(ost_one32 - ost_one32);\n";
+      if (f64_)
+        out_ +=
+            "  const f64 ost_one64 = (f64)ost_one32;\n"
+            "  const f64 ost_nzero64 = -(ost_one64 - ost_one64);\n";
     } else {
       out_ += fmt::format("extern \"C\" __global__ __launch_bounds__({}) void {}({}) {{\n",
                           k_.lanes, entry_, arguments);
@@ -269,6 +273,8 @@ class Printer {
       case Op::sub:
         return fmt::format("{} - {}", a, b);
       case Op::mul:
+        if (is_accumulator(inst.src[0]))
+          return fmt::format("ost_prod_{}({}, {})", name_of(t), a, b);
         return fmt::format("{} * {}", a, b);
       case Op::div:
         return fmt::format("{} / {}", a, b);
