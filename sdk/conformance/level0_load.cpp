@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/kir/kernel.hpp"
+#include "core/runtime/call.hpp"
 #include "core/runtime/ref_driver.hpp"
 #include "elf_exports.hpp"
 #include "lab.hpp"
@@ -250,6 +251,45 @@ Check compiles_the_same(Lab& lab) {
   return {};
 }
 
+Check checks_sizes_of_compile(Lab& lab) {
+  OST_TRY_ASSIGN(const runtime::Recipe recipe, small_recipe(lab));
+  struct {
+    ost_compile_t job;
+    uint64_t tail[2];
+  } longer{};
+  runtime::Collect<Bytes> image;
+  runtime::Collect<std::string> messages;
+  ost_compile_t& job = longer.job;
+  job.size = sizeof longer;
+  job.form = recipe.form;
+  job.code = {recipe.code.data(), recipe.code.size()};
+  job.entry = runtime::str(recipe.entry);
+  job.target = runtime::str(recipe.target);
+  job.options = runtime::str(recipe.options);
+  job.image = image.sink();
+  job.log = messages.sink();
+  const auto compile = [&] {
+    return lab.call("compile", [&](ost_error_t* e) {
+      return lab.table().compile(lab.driver()->handle(), &job, e);
+    });
+  };
+  if (const auto ok = compile(); !ok)
+    return failed("a longer ost_compile_t with a tail of zeros is refused (rule 2): {}",
+                  ok.error().message);
+  CONFORM_EXPECT(!image.take().empty(), "compile succeeds and writes no image");
+  longer.tail[1] = 1;
+  const auto unknown = compile();
+  CONFORM_EXPECT(!unknown,
+                 "a field that the plugin cannot know is set, and compile accepts it "
+                 "(rule 2)");
+  CONFORM_EXPECT(unknown.error().status == OST_INCOMPATIBLE,
+                 "an unknown field of ost_compile_t: found {}, wanted {} (rule 2)",
+                 status_name(unknown.error().status), status_name(OST_INCOMPATIBLE));
+  job.size = sizeof job - 8;
+  CONFORM_EXPECT(!compile(), "an ost_compile_t that is too short is accepted (rule 2)");
+  return {};
+}
+
 Check compile_refuses(Lab& lab) {
   OST_TRY_ASSIGN(const runtime::Recipe good, small_recipe(lab));
   const auto refused = [&](const char* what, const runtime::Recipe& recipe) -> Check {
@@ -317,6 +357,7 @@ void add_load_cases(std::vector<Case>& out) {
       {"compile.form", has_a_form},
       {"compile.key", compiler_key_is_stable},
       {"compile.deterministic", compiles_the_same},
+      {"compile.sizes", checks_sizes_of_compile},
       {"compile.refuses", compile_refuses},
       {"image_check", judges_images},
   };

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/runtime/guarded.hpp"
 #include "data.hpp"
 #include "lab.hpp"
 
@@ -49,11 +50,12 @@ Check heaps(Lab& lab) {
   const uint32_t count = t.heap_count(lab.device().handle());
   CONFORM_EXPECT(count > 0, "the device has no heap");
   for (uint32_t h = 0; h <= count; ++h) {
-    ost_heap_info_t info{};
-    info.size = sizeof info;
+    runtime::Guarded<ost_heap_info_t> guarded;
     const auto found = lab.call("heap_info", [&](ost_error_t* e) {
-      return t.heap_info(lab.device().handle(), h, &info, e);
+      return t.heap_info(lab.device().handle(), h, guarded.get(), e);
     });
+    OST_TRY(guarded.check("heap_info"));
+    const ost_heap_info_t& info = guarded.value();
     CONFORM_EXPECT(h < count || !found, "heap_info has heap {} of {}", h, count);
     if (h == count) break;
     OST_TRY(found);

@@ -1,4 +1,6 @@
 // Driver, devices, compiler and executables of an isolated driver.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -14,6 +16,18 @@ T* as(Handle* handle) {
 
 ost_status_t null_handle(ost_error_t* error) {
   return refuse(error, OST_INVALID_ARGUMENT, 11, "a handle is null");
+}
+
+// Rule 2, for what is sent as this side knows it.
+template <class T>
+ost_status_t check_size(const T* in, const char* type, ost_error_t* error) {
+  if (in == nullptr || in->size < sizeof *in)
+    return refuse(error, OST_INVALID_ARGUMENT, 2, fmt::format("{} is too short", type).c_str());
+  const auto* bytes = reinterpret_cast<const unsigned char*>(in);
+  if (std::all_of(bytes + sizeof *in, bytes + in->size, [](unsigned char b) { return b == 0; }))
+    return OST_OK;
+  return refuse(error, OST_INCOMPATIBLE, 2,
+                fmt::format("{} uses a field that this host does not know", type).c_str());
 }
 
 void put_sink(const ost_sink_t& sink, std::string_view text) {
@@ -106,7 +120,8 @@ void set_devices(ost_driver_table_t& t) {
   };
   t.link_query = [](ost_device_t* a, const ost_device_info_t* b, ost_link_t* out,
                     ost_error_t* error) {
-    if (a == nullptr || b == nullptr || b->size < sizeof *b) return null_handle(error);
+    if (a == nullptr) return null_handle(error);
+    if (const auto bad = check_size(b, "ost_device_info_t", error); bad != OST_OK) return bad;
     Reply r = object_call(*as<RemoteDevice>(a), Op::link_query, [&](Writer& w) {
       ost_device_info_t info = *b;
       info.size = sizeof info;
@@ -128,8 +143,7 @@ void set_compiler(ost_driver_table_t& t) {
   };
   t.compile = [](ost_driver_t* d, const ost_compile_t* job, ost_error_t* error) {
     if (d == nullptr) return null_handle(error);
-    if (job == nullptr || job->size < sizeof *job)
-      return refuse(error, OST_INVALID_ARGUMENT, 2, "ost_compile_t is too short");
+    if (const auto bad = check_size(job, "ost_compile_t", error); bad != OST_OK) return bad;
     Reply r = driver_call(d, Op::compile, [&](Writer& w) {
       w.put(job->form).bytes(job->code.data, job->code.size);
       for (const ost_str_t& s : {job->entry, job->target, job->options}) w.bytes(s.data, s.size);
@@ -144,7 +158,8 @@ void set_compiler(ost_driver_table_t& t) {
   };
   t.image_check = [](ost_driver_t* d, const ost_device_info_t* info, ost_bytes_t image,
                      ost_fit_t* out, ost_sink_t reason, ost_error_t* error) {
-    if (d == nullptr || info == nullptr || info->size < sizeof *info) return null_handle(error);
+    if (d == nullptr) return null_handle(error);
+    if (const auto bad = check_size(info, "ost_device_info_t", error); bad != OST_OK) return bad;
     Reply r = driver_call(d, Op::image_check, [&](Writer& w) {
       ost_device_info_t known = *info;
       known.size = sizeof known;
