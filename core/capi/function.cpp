@@ -1,5 +1,6 @@
 #include "core/capi/function.hpp"
 
+#include "core/codegen/form.hpp"
 #include "core/dsl/dsl.hpp"
 #include "core/kir/kernel.hpp"
 
@@ -94,6 +95,18 @@ Result<std::shared_ptr<FunctionState>> compile(ost_context_t& context, const Req
 
 Result<> need(const ost_function_t* function) { return require(function, "function"); }
 
+// The kernel in the form that the device gets, as text.
+Result<std::string> source_for(const KernelDesc& kernel, const ost_device_info_t& info) {
+  OST_TRY_ASSIGN(const codegen::Formed formed, codegen::form_for(kernel.kir, info, kernel.name));
+  if (formed.form == OST_FORM_KIR_L1 || formed.form == OST_FORM_KIR_L2) {
+    OST_TRY_ASSIGN(const kir::Kernel kir, kir::from_binary(formed.code));
+    return fmt::format("# {}\n{}\n", kernel.name, kir::to_text(kir));
+  }
+  return fmt::format(
+      "/* {} */\n{}\n", kernel.name,
+      std::string_view(reinterpret_cast<const char*>(formed.code.data()), formed.code.size()));
+}
+
 }  // namespace
 
 extern "C" {
@@ -173,8 +186,11 @@ ost_status_t ost_function_source(ost_function_t* function, const ost_sink_t* sin
                                  ost_error_t* error) {
   return guard(error, [&]() -> Result<> {
     OST_TRY(need(function));
-    for (const KernelDesc& k : function->state->program->document.program.kernels)
-      OST_TRY(write_text(sink, fmt::format("# {}\n{}\n", k.name, kir::to_text(k.kir))));
+    const ost_device_info_t& info = function->state->instance->instance->devices().front()->info();
+    for (const KernelDesc& k : function->state->program->document.program.kernels) {
+      OST_TRY_ASSIGN(const std::string text, source_for(k, info));
+      OST_TRY(write_text(sink, text));
+    }
     return {};
   });
 }

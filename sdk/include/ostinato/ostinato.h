@@ -657,7 +657,7 @@ OST_EXPORT const char* ost_function_device(const ost_function_t* function);
 /* Its program, which the caller releases: describe, explain, inspect, save. */
 OST_EXPORT ost_status_t ost_function_program(ost_function_t* function, ost_program_t** out_program,
                                              ost_error_t* error);
-/* The kernels as the device's compiler is given them: KIR text. */
+/* The kernels in the form that the device's compiler is given: the text of KIR, or source. */
 OST_EXPORT ost_status_t ost_function_source(ost_function_t* function, const ost_sink_t* sink,
                                             ost_error_t* error);
 typedef struct ost_function_stats_t {
