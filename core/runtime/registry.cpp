@@ -115,7 +115,7 @@ void DeviceRegistry::add_driver(const PluginPtr& plugin, const DriverOptions& op
     record.status = LoadStatus::failed;
     record.rule = (*driver)->no_device_rule();
     record.reason = (*driver)->no_device_reason();
-    log(LogLevel::warning, "plugin {}", to_string(record));
+    log(LogLevel::info, "plugin {}", to_string(record));
   } else {
     record.status = LoadStatus::loaded;
     record.reason =

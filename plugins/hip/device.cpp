@@ -1,0 +1,186 @@
+#include "device.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hip {
+namespace {
+
+using ost::plugin::cat;
+
+int attribute(const Api& api, int device, Attribute which) {
+  int value = 0;
+  api.check(api.hipDeviceGetAttribute(&value, static_cast<int>(which), device),
+            "hipDeviceGetAttribute");
+  return value;
+}
+
+// gcnArchName, "gfx90a:sramecc+:xnack-", from the struct whose layout changed with HIP 6: at 1160
+// of the new one, at 396 of the old..
+std::string architecture(const Api& api, int device) {
+  const auto text_at = [](const std::vector<char>& bytes, size_t at) {
+    const char* text = bytes.data() + at;
+    const std::string found(text, strnlen(text, 256));
+    return found.starts_with("gfx") ? found : std::string();
+  };
+  std::vector<char> bytes(8192);
+  if (api.hipGetDevicePropertiesR0600 != nullptr &&
+      api.hipGetDevicePropertiesR0600(bytes.data(), device) == kSuccess)
+    return text_at(bytes, 1160);
+  std::ranges::fill(bytes, '\0');
+  if (api.hipGetDeviceProperties != nullptr &&
+      api.hipGetDeviceProperties(bytes.data(), device) == kSuccess)
+    return text_at(bytes, 396);
+  return "";
+}
+
+Candidate describe(const Api& api, int device) {
+  Candidate c;
+  c.index = device;
+  ost_device_info_t& info = c.info;
+  info.size = sizeof info;
+  info.kind = OST_DEVICE_KIND_GPU;
+  for (uint32_t t = OST_DTYPE_BOOL; t <= OST_DTYPE_F64; ++t) info.dtypes |= 1u << t;
+  char name[OST_NAME_SIZE] = "";
+  api.check(api.hipDeviceGetName(name, sizeof name - 1, device), "hipDeviceGetName");
+  const std::string arch = architecture(api, device);
+  ost::plugin::copy_text(info.name, name[0] != '\0' ? std::string_view(name) : arch);
+  ost::plugin::copy_text(info.target, arch);
+  info.form_count = 1;
+  info.forms[0] = OST_FORM_HIP_CPP;
+  info.max_group = static_cast<uint32_t>(attribute(api, device, Attribute::kMaxThreadsPerBlock));
+  info.subgroup = static_cast<uint32_t>(attribute(api, device, Attribute::kWarpSize));
+  info.local_bytes =
+      static_cast<uint32_t>(attribute(api, device, Attribute::kSharedMemoryPerBlock));
+  size_t bytes = 0;
+  api.check(api.hipDeviceTotalMem(&bytes, device), "hipDeviceTotalMem");
+  info.memory_bytes = info.max_alloc = bytes;
+  info.min_align = kAlign;
+  info.threads = static_cast<uint32_t>(attribute(api, device, Attribute::kMultiprocessors));
+  std::string reason;
+  if (arch.empty()) reason = "HIP does not say the architecture of this device";
+  if (!api.rtc_missing.empty()) reason = api.rtc_missing;
+  if (!reason.empty()) {
+    info.flags |= OST_DEVICE_UNUSABLE;
+    ost::plugin::copy_text(info.reason, reason);
+  }
+  return c;
+}
+
+}  // namespace
+
+std::vector<Candidate> find_devices(const Api& api, std::string& reason) {
+  std::vector<Candidate> out;
+  reason = api.missing;
+  if (!reason.empty()) return out;
+  int count = 0;
+  Error code = api.hipInit(0);
+  const char* call = "hipInit";
+  if (code == kSuccess) {
+    code = api.hipGetDeviceCount(&count);
+    call = "hipGetDeviceCount";
+  }
+  if (code != kSuccess || count == 0) {
+    reason = cat("no device: ", call, " of ", api.path, " gives ", api.name_of(code));
+    return out;
+  }
+  for (int i = 0; i < count; ++i) out.push_back(describe(api, i));
+  return out;
+}
+
+// --- memory and streams
+
+Memory::Memory(const Api& api, int device, uint64_t bytes, bool pinned)
+    : api_(api), device_(device), pinned_(pinned) {
+  api_.check(api_.hipSetDevice(device_), "hipSetDevice");
+  const uint64_t size = std::max<uint64_t>(bytes, 1);
+  if (pinned_)
+    api_.check(api_.hipHostMalloc(&data_, size, 0), "hipHostMalloc");
+  else
+    api_.check(api_.hipMalloc(&data_, size), "hipMalloc");
+}
+
+Memory::~Memory() {
+  api_.hipSetDevice(device_);
+  if (pinned_)
+    api_.hipHostFree(data_);
+  else
+    api_.hipFree(data_);
+}
+
+OwnedStream::OwnedStream(const Api& api, int device) : api_(api), device_(device) {
+  api_.check(api_.hipSetDevice(device_), "hipSetDevice");
+  api_.check(api_.hipStreamCreateWithFlags(&stream_, kStreamNonBlocking),
+             "hipStreamCreateWithFlags");
+}
+
+OwnedStream::~OwnedStream() {
+  api_.hipSetDevice(device_);
+  api_.hipStreamDestroy(stream_);
+}
+
+// --- the device
+
+Device::Device(const Api& api, const Candidate& candidate)
+    : api_(api), index_(candidate.index), info_(candidate.info), transfers_(api, index_) {}
+
+void Device::use() const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (loss_) throw *loss_;
+  }
+  api_.check(api_.hipSetDevice(index_), "hipSetDevice");
+}
+
+void Device::check(Error code, const char* call) {
+  try {
+    api_.check(code, call);
+  } catch (const ost::plugin::Failure& failure) {
+    if (failure.status() == OST_DEVICE_LOST) {
+      const std::scoped_lock lock(mutex_);
+      if (!loss_) loss_ = failure;
+    }
+    throw;
+  }
+}
+
+void Device::begin_work(std::span<const Memory* const> buffers) {
+  const std::scoped_lock lock(mutex_);
+  ++jobs_;
+  for (const Memory* b : buffers) ++uses_[b];
+}
+
+void Device::end_work(std::span<const Memory* const> buffers) {
+  const std::scoped_lock lock(mutex_);
+  --jobs_;
+  for (const Memory* b : buffers)
+    if (--uses_[b] == 0) uses_.erase(b);
+  changed_.notify_all();
+}
+
+void Device::wait_until_idle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return jobs_ == 0; });
+}
+
+void Device::transfer(const Memory& buffer, void* to, const void* from, uint64_t size) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !uses_.contains(&buffer); });
+  }
+  use();
+  if (size == 0) return;
+  const std::scoped_lock lock(transfer_mutex_);
+  check(api_.hipMemcpyAsync(to, from, size, kMemcpyDefault, transfers_.get()), "hipMemcpyAsync");
+  check(api_.hipStreamSynchronize(transfers_.get()), "hipStreamSynchronize");
+}
+
+void Device::write(const Memory& to, uint64_t offset, const void* data, uint64_t size) {
+  transfer(to, to.data() + offset, data, size);
+}
+
+void Device::read(const Memory& from, uint64_t offset, void* data, uint64_t size) {
+  transfer(from, data, from.data() + offset, size);
+}
+
+}  // namespace hip

@@ -1,0 +1,96 @@
+// The HIP devices of this machine, and what is open of one of them.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "api.hpp"
+
+namespace hip {
+
+// A device as it was found, with what it says about itself.
+struct Candidate {
+  int index = 0;
+  ost_device_info_t info{};
+};
+
+// In the order of HIP. `reason`: why there is none.
+std::vector<Candidate> find_devices(const Api& api, std::string& reason);
+
+// A range of memory that a device can use: device memory, or pinned memory of the host.
+class Memory {
+ public:
+  Memory(const Api& api, int device, uint64_t bytes, bool pinned);
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  bool pinned() const { return pinned_; }
+
+ private:
+  const Api& api_;
+  int device_;
+  bool pinned_;
+  void* data_ = nullptr;
+};
+
+// A stream that does not wait for the null stream.
+class OwnedStream {
+ public:
+  OwnedStream(const Api& api, int device);
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+  ~OwnedStream();
+  Stream get() const { return stream_; }
+
+ private:
+  const Api& api_;
+  int device_;
+  Stream stream_ = nullptr;
+};
+
+// A device that is open. Counts, by buffer, the uses that its queues have accepted and not ended.
+// The first loss stays: from then on every call fails with it.
+class Device {
+ public:
+  Device(const Api& api, const Candidate& candidate);
+
+  const Api& api() const { return api_; }
+  int index() const { return index_; }
+  const ost_device_info_t& info() const { return info_; }
+  // HIP has a current device for each thread; this sets it. Fails if the device is lost.
+  void use() const;
+  void check(Error code, const char* call);  // keeps a loss
+
+  void begin_work(std::span<const Memory* const> buffers);
+  void end_work(std::span<const Memory* const> buffers);
+  void wait_until_idle();
+
+  // Blocking transfers of bytes, behind all accepted work that uses the buffer.
+  void write(const Memory& to, uint64_t offset, const void* data, uint64_t size);
+  void read(const Memory& from, uint64_t offset, void* data, uint64_t size);
+
+ private:
+  void transfer(const Memory& buffer, void* to, const void* from, uint64_t size);
+
+  const Api& api_;
+  int index_;
+  ost_device_info_t info_;
+  OwnedStream transfers_;
+  std::mutex transfer_mutex_;
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::map<const Memory*, uint64_t> uses_;  // not ended; no entry: none
+  uint64_t jobs_ = 0;                       // not ended
+  std::optional<ost::plugin::Failure> loss_;
+};
+using DevicePtr = std::shared_ptr<Device>;
+
+constexpr uint32_t kAlign = 256;  // of what hipMalloc gives
+
+}  // namespace hip

@@ -1,0 +1,345 @@
+// The driver table: each entry is a few lines around the objects of the other files.
+#include <algorithm>
+#include <cstdlib>
+
+#include "queue.hpp"
+
+namespace hip {
+namespace {
+
+using ost::plugin::fail_rule;
+using ost::plugin::fence;
+
+struct Driver {
+  Api api;
+  std::vector<Candidate> devices;
+  std::string reason;
+};
+using ExecutableHandle = std::shared_ptr<Executable>;
+
+template <class T, class Handle>
+T& object(Handle* handle) {
+  if (handle == nullptr) fail_rule(11, "a handle is null");
+  return *reinterpret_cast<T*>(handle);
+}
+template <class Handle, class T>
+void give(Handle** out, std::unique_ptr<T> made) {
+  if (out == nullptr) fail_rule(5, "the out-parameter is null");
+  *out = reinterpret_cast<Handle*>(made.release());
+}
+template <class T, class Handle>
+void destroy(Handle* handle) {
+  fence([&] { delete reinterpret_cast<T*>(handle); });
+}
+
+const Candidate& candidate(Driver& driver, uint32_t index) {
+  if (index >= driver.devices.size())
+    fail(OST_NOT_FOUND, "device ", index, " of ", driver.devices.size());
+  return driver.devices[index];
+}
+const Candidate& candidate(Driver& driver, ost_str_t target) {
+  const auto view = ost::plugin::view(target);
+  const auto it = std::ranges::find_if(driver.devices,
+                                       [&](const Candidate& c) { return view == c.info.target; });
+  if (it == driver.devices.end())
+    fail(OST_NOT_FOUND, "no HIP device here has the target '", view, "'");
+  return *it;
+}
+
+// The option, or else the environment variable.
+std::string setting(const ost::plugin::Host& host, const char* option, const char* variable) {
+  const std::string value(host.option(option));
+  if (!value.empty()) return value;
+  const char* set = secure_getenv(variable);
+  return set != nullptr ? set : "";
+}
+
+// --- driver and devices
+
+ost_status_t driver_create(const ost_host_table_t* host, ost_driver_t** out, ost_error_t* e) {
+  return fence(e, [&] {
+    const ost::plugin::Host h(host);
+    auto driver = std::make_unique<Driver>();
+    driver->api = load_api(setting(h, "library", "OSTINATO_HIP_LIBRARY"),
+                           setting(h, "rtc_library", "OSTINATO_HIPRTC_LIBRARY"));
+    driver->devices = find_devices(driver->api, driver->reason);
+    give(out, std::move(driver));
+  });
+}
+ost_status_t device_count(ost_driver_t* d, uint32_t* out, ost_sink_t reason, ost_error_t* e) {
+  return fence(e, [&] {
+    *out = static_cast<uint32_t>(object<Driver>(d).devices.size());
+    if (*out == 0) ost::plugin::put(reason, object<Driver>(d).reason);
+  });
+}
+ost_status_t device_info(ost_driver_t* d, uint32_t index, ost_device_info_t* out, ost_error_t* e) {
+  return fence(e, [&] {
+    ost::plugin::fill_out(out, candidate(object<Driver>(d), index).info, "ost_device_info_t");
+  });
+}
+ost_status_t device_create(ost_driver_t* d, uint32_t index, ost_device_t** out, ost_error_t* e) {
+  return fence(e, [&] {
+    const Candidate& c = candidate(object<Driver>(d), index);
+    if (c.info.flags & OST_DEVICE_UNUSABLE) fail(OST_UNAVAILABLE, c.info.reason);
+    give(out, std::make_unique<DevicePtr>(std::make_shared<Device>(object<Driver>(d).api, c)));
+  });
+}
+void device_destroy(ost_device_t* d) {
+  if (d == nullptr) return;
+  fence([&] { object<DevicePtr>(d)->wait_until_idle(); });
+  destroy<DevicePtr>(d);
+}
+ost_status_t device_status(ost_device_t* d, ost_error_t* e) {
+  return fence(e, [&] { object<DevicePtr>(d)->use(); });
+}
+
+// --- memory: heap 0 is the device's, heap 1 is pinned memory of the host, where HIP has it
+
+uint32_t heaps(const Device& device) { return device.api().has_pinned_memory() ? 2 : 1; }
+void check_heap(const Device& device, uint32_t heap) {
+  if (heap >= heaps(device)) fail(OST_NOT_FOUND, "heap ", heap, " of ", heaps(device));
+}
+
+ost_status_t heap_info(ost_device_t* d, uint32_t heap, ost_heap_info_t* out, ost_error_t* e) {
+  return fence(e, [&] {
+    const Device& device = *object<DevicePtr>(d);
+    device.use();
+    check_heap(device, heap);
+    const ost_heap_info_t local{sizeof *out, OST_HEAP_DEVICE_LOCAL, device.info().memory_bytes};
+    const ost_heap_info_t pinned{sizeof *out,
+                                 OST_HEAP_HOST_VISIBLE | OST_HEAP_COHERENT | OST_HEAP_CACHED, 0};
+    ost::plugin::fill_out(out, heap == 0 ? local : pinned, "ost_heap_info_t");
+  });
+}
+ost_status_t buffer_alloc(ost_device_t* d, uint32_t heap, uint64_t size, uint32_t align,
+                          ost_dbuffer_t** out, ost_error_t* e) {
+  return fence(e, [&] {
+    const DevicePtr& device = object<DevicePtr>(d);
+    device->use();
+    check_heap(*device, heap);
+    if ((align & (align - 1)) != 0) fail_rule(8, "alignment ", align, " is no power of two");
+    if (align > kAlign) fail(OST_INVALID_ARGUMENT, "alignment ", align, ", HIP has ", kAlign);
+    if (size > device->info().max_alloc)
+      fail(OST_OUT_OF_MEMORY, size, " bytes, this device has ", device->info().max_alloc);
+    auto memory = std::make_unique<Memory>(device->api(), device->index(), size, heap == 1);
+    give(out, std::make_unique<Buffer>(Buffer{device, std::move(memory), size}));
+  });
+}
+const Buffer& part(ost_dbuffer_t* b, uint64_t offset, uint64_t size, const void* data) {
+  const Buffer& buffer = object<Buffer>(b);
+  if (offset > buffer.size || size > buffer.size - offset)
+    fail_rule(8, "bytes ", offset, " to ", offset + size, " of a buffer of ", buffer.size);
+  if (size > 0 && data == nullptr) fail_rule(8, "the host memory is null");
+  return buffer;
+}
+ost_status_t buffer_write(ost_device_t* d, ost_dbuffer_t* b, uint64_t offset, const void* data,
+                          uint64_t size, ost_error_t* e) {
+  return fence(e, [&] {
+    const Buffer& buffer = part(b, offset, size, data);
+    object<DevicePtr>(d)->write(*buffer.memory, offset, data, size);
+  });
+}
+ost_status_t buffer_read(ost_device_t* d, ost_dbuffer_t* b, uint64_t offset, void* data,
+                         uint64_t size, ost_error_t* e) {
+  return fence(e, [&] {
+    const Buffer& buffer = part(b, offset, size, data);
+    object<DevicePtr>(d)->read(*buffer.memory, offset, data, size);
+  });
+}
+
+ost_status_t buffer_map(ost_dbuffer_t* b, uint64_t offset, uint64_t size, void** out,
+                        ost_error_t* e) {
+  return fence(e, [&] {
+    if (out == nullptr) fail_rule(5, "the out-parameter is null");
+    const Buffer& buffer = part(b, offset, size, out);
+    buffer.device->use();
+    if (!buffer.memory->pinned()) fail(OST_INVALID_ARGUMENT, "heap 0 cannot be mapped");
+    *out = buffer.memory->data() + offset;
+  });
+}
+ost_status_t buffer_unmap(ost_dbuffer_t* b, ost_error_t* e) {
+  return fence(e, [&] { object<Buffer>(b); });
+}
+
+// --- timelines
+
+ost::plugin::Timeline& timeline(ost_timeline_t* t) { return *object<TimelinePtr>(t); }
+
+ost_status_t timeline_create(ost_device_t* d, uint64_t initial, ost_timeline_t** out,
+                             ost_error_t* e) {
+  return fence(e, [&] {
+    object<DevicePtr>(d);
+    give(out, std::make_unique<TimelinePtr>(std::make_shared<ost::plugin::Timeline>(initial)));
+  });
+}
+ost_status_t timeline_query(ost_timeline_t* t, uint64_t* out, ost_error_t* e) {
+  return fence(e, [&] {
+    *out = timeline(t).value();
+    *out = timeline(t).query();
+  });
+}
+ost_status_t timeline_signal(ost_timeline_t* t, uint64_t value, ost_error_t* e) {
+  return fence(e, [&] { timeline(t).signal(value); });
+}
+ost_status_t timeline_wait(ost_timeline_t* t, uint64_t value, uint64_t timeout, ost_error_t* e) {
+  return fence(e, [&] { timeline(t).wait(value, timeout); });
+}
+ost_status_t timeline_fail(ost_timeline_t* t, const ost_error_t* why) {
+  return fence(nullptr, [&] {
+    ost::plugin::check_size(why, "ost_error_t");
+    timeline(t).fail_with(*why);
+  });
+}
+
+// --- queues
+
+ost_status_t queue_create(ost_device_t* d, ost_queue_t** out, ost_error_t* e) {
+  return fence(e, [&] { give(out, std::make_unique<Queue>(object<DevicePtr>(d))); });
+}
+
+std::vector<Point> points(const ost_point_t* p, uint32_t count) {
+  if (count > 0 && p == nullptr) fail_rule(7, "points are null");
+  std::vector<Point> out;
+  for (uint32_t i = 0; i < count; ++i)
+    out.push_back({object<TimelinePtr>(p[i].timeline), p[i].value});
+  return out;
+}
+
+ost_status_t queue_submit(ost_queue_t* q, const ost_point_t* waits, uint32_t wait_count,
+                          const ost_command_t* commands, uint32_t command_count,
+                          const ost_point_t* signals, uint32_t signal_count, ost_error_t* e) {
+  std::vector<Point> after;
+  try {
+    after = points(signals, signal_count);
+    Queue& queue = object<Queue>(q);
+    if (command_count > 0 && commands == nullptr) fail_rule(8, "commands are null");
+    std::vector<Command> copied;
+    const auto* at = reinterpret_cast<const unsigned char*>(commands);
+    for (uint32_t i = 0; i < command_count; ++i) {
+      copied.push_back(copy_command(*reinterpret_cast<const ost_command_t*>(at)));
+      at += commands->size;  // rule 2: the size of the first element is the stride
+    }
+    queue.submit(points(waits, wait_count), std::move(copied), after);
+    return OST_OK;
+  } catch (...) {
+    const ost::plugin::Failure why = ost::plugin::current_failure();
+    for (const Point& p : after) p.timeline->fail_with(why.error());
+    return ost::plugin::report(e, why.error());
+  }
+}
+
+ost_status_t profile_enable(ost_queue_t* q, uint32_t on, ost_error_t* e) {
+  return fence(e, [&] { object<Queue>(q).enable_profile(on != 0); });
+}
+ost_status_t profile_drain(ost_queue_t* q, ost_profile_record_t* out, uint32_t capacity,
+                           uint32_t* out_count, ost_error_t* e) {
+  return fence(e, [&] {
+    if (out_count == nullptr || (capacity > 0 && out == nullptr))
+      fail_rule(5, "the out-parameter is null");
+    const auto times = object<Queue>(q).drain_profile(capacity);
+    const uint32_t stride = capacity > 0 ? out->size : 0;
+    for (size_t i = 0; i < times.size(); ++i) {
+      auto* to = reinterpret_cast<ost_profile_record_t*>(reinterpret_cast<char*>(out) + i * stride);
+      to->size = stride;
+      ost::plugin::fill_out(to, times[i], "ost_profile_record_t");
+    }
+    *out_count = static_cast<uint32_t>(times.size());
+  });
+}
+
+// --- compilation and executables
+
+ost_status_t compiler_key_entry(ost_driver_t* d, ost_str_t target, ost_sink_t out, ost_error_t* e) {
+  return fence(e, [&] {
+    candidate(object<Driver>(d), target);
+    ost::plugin::put(out, compiler_key(object<Driver>(d).api));
+  });
+}
+ost_status_t compile(ost_driver_t* d, const ost_compile_t* job, ost_error_t* e) {
+  return fence(e, [&] {
+    ost::plugin::check_size(job, "ost_compile_t");
+    candidate(object<Driver>(d), job->target);
+    ost::plugin::put(job->image, build_image(object<Driver>(d).api, *job));
+  });
+}
+std::span<const std::byte> bytes(ost_bytes_t b) {
+  return {static_cast<const std::byte*>(b.data), b.size};
+}
+ost_status_t image_check(ost_driver_t*, const ost_device_info_t* info, ost_bytes_t image,
+                         ost_fit_t* out, ost_sink_t reason, ost_error_t* e) {
+  return fence(e, [&] {
+    ost::plugin::check_size(info, "ost_device_info_t");
+    *out = OST_FIT_UNUSABLE;
+    try {
+      const Image parsed = parse_image(bytes(image));
+      if (parsed.target == info->target)
+        *out = OST_FIT_OPTIMAL;
+      else
+        ost::plugin::put(reason, ost::plugin::cat("the image is for ", parsed.target));
+    } catch (const ost::plugin::Failure& why) {
+      ost::plugin::put(reason, why.what());
+    }
+  });
+}
+ost_status_t executable_load(ost_device_t* d, ost_bytes_t image, ost_str_t, ost_executable_t** out,
+                             ost_error_t* e) {
+  return fence(e, [&] {
+    give(out, std::make_unique<ExecutableHandle>(
+                  std::make_shared<Executable>(object<DevicePtr>(d), parse_image(bytes(image)))));
+  });
+}
+ost_status_t executable_entry(ost_executable_t* x, ost_str_t name, uint32_t* out, ost_error_t* e) {
+  return fence(e, [&] {
+    const Executable& executable = *object<ExecutableHandle>(x);
+    if (ost::plugin::view(name) != executable.entry())
+      fail(OST_NOT_FOUND, "the image has no kernel ", ost::plugin::view(name), ", it has ",
+           executable.entry());
+    *out = 0;
+  });
+}
+
+ost_driver_table_t make_table() {
+  ost_driver_table_t t{};
+  t.size = sizeof t;
+  t.driver_create = driver_create;
+  t.driver_destroy = [](ost_driver_t* d) { destroy<Driver>(d); };
+  t.device_count = device_count;
+  t.device_info = device_info;
+  t.device_create = device_create;
+  t.device_destroy = device_destroy;
+  t.device_status = device_status;
+  t.heap_count = [](ost_device_t* d) { return heaps(*object<DevicePtr>(d)); };
+  t.heap_info = heap_info;
+  t.buffer_alloc = buffer_alloc;
+  t.buffer_free = [](ost_device_t*, ost_dbuffer_t* b) { destroy<Buffer>(b); };
+  t.buffer_map = buffer_map;
+  t.buffer_unmap = buffer_unmap;
+  t.buffer_write = buffer_write;
+  t.buffer_read = buffer_read;
+  t.queue_create = queue_create;
+  t.queue_destroy = [](ost_queue_t* q) { destroy<Queue>(q); };
+  t.timeline_create = timeline_create;
+  t.timeline_destroy = [](ost_timeline_t* l) { destroy<TimelinePtr>(l); };
+  t.timeline_query = timeline_query;
+  t.timeline_signal = timeline_signal;
+  t.timeline_wait = timeline_wait;
+  t.timeline_fail = timeline_fail;
+  t.queue_submit = queue_submit;
+  t.compiler_key = compiler_key_entry;
+  t.compile = compile;
+  t.image_check = image_check;
+  t.executable_load = executable_load;
+  t.executable_unload = [](ost_executable_t* x) { destroy<ExecutableHandle>(x); };
+  t.executable_entry = executable_entry;
+  t.profile_enable = profile_enable;
+  t.profile_drain = profile_drain;
+  return t;
+}
+
+}  // namespace
+}  // namespace hip
+
+ost_status_t ost_plugin_negotiate(const ost_negotiate_in_t* in, ost_negotiate_out_t* out) {
+  static const ost_driver_table_t table = hip::make_table();
+  return ost::plugin::negotiate(in, out, {"hip", OST_HIP_VERSION, "Ostinato"}, &table);
+}

@@ -1,0 +1,46 @@
+// Kernels: from source text to an image, from an image to something that can be launched.
+#pragma once
+
+#include "device.hpp"
+
+namespace hip {
+
+// What of an image is known without the code object: it is at the front of it.
+struct ImageHead {
+  std::string target, entry;
+  uint32_t params = 0, vars = 0;
+};
+struct Image : ImageHead {
+  std::string code;
+};
+Image parse_image(
+    std::span<const std::byte> bytes);  // fails on what is not an image of this driver
+
+// Compiler, version and flags, for cache keys.
+std::string compiler_key(const Api& api);
+// hip-cpp -> image. One at a time in a process: hipRTC 5 corrupts its heap when two threads compile.
+std::string build_image(const Api& api, const ost_compile_t& job);
+
+// A loaded image.
+class Executable {
+ public:
+  Executable(const DevicePtr& device, const Image& image);
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+  ~Executable();
+
+  const std::string& entry() const { return head_.entry; }
+  // Fails unless a kernel with that many arguments can be launched in that shape.
+  void check_launch(size_t refs, size_t vars, const uint64_t grid[3],
+                    const uint32_t group[3]) const;
+  void launch(Stream stream, std::span<std::byte* const> params, std::span<const int64_t> vars,
+              const uint64_t grid[3], const uint32_t group[3]) const;
+
+ private:
+  DevicePtr device_;
+  ImageHead head_;
+  Module module_ = nullptr;
+  Function function_ = nullptr;
+};
+
+}  // namespace hip

@@ -1,0 +1,208 @@
+#include "queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace hip {
+
+// Times of dispatches, by events around each. Events give differences only: one that is waited for
+// says what time of the host's clock it is on the stream.
+class Queue::Stopwatch {
+ public:
+  explicit Stopwatch(Queue& queue) : queue_(queue), api_(queue.device_->api()) {
+    base_ = record();
+    queue_.device_->check(api_.hipEventSynchronize(base_), "hipEventSynchronize");
+    base_ns_ = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                         std::chrono::steady_clock::now().time_since_epoch())
+                                         .count());
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() {
+    for (Event event : events_) api_.hipEventDestroy(event);
+  }
+
+  void start(uint32_t command) { laps_.push_back({command, record(), nullptr}); }
+  void stop() { laps_.back().end = record(); }
+  // The stream has ended all that was given to it.
+  std::vector<ost_profile_record_t> read() const {
+    std::vector<ost_profile_record_t> out;
+    for (const Lap& lap : laps_)
+      out.push_back(
+          {sizeof(ost_profile_record_t), lap.command, time_of(lap.start), time_of(lap.end)});
+    return out;
+  }
+
+ private:
+  struct Lap {
+    uint32_t command;
+    Event start, end;
+  };
+  Event record() {
+    Event event = nullptr;
+    queue_.device_->check(api_.hipEventCreate(&event), "hipEventCreate");
+    events_.push_back(event);
+    queue_.device_->check(api_.hipEventRecord(event, queue_.stream_.get()), "hipEventRecord");
+    return event;
+  }
+  uint64_t time_of(Event event) const {
+    float ms = 0;
+    queue_.device_->check(api_.hipEventElapsedTime(&ms, base_, event), "hipEventElapsedTime");
+    return base_ns_ + static_cast<uint64_t>(std::max(0.0, static_cast<double>(ms) * 1e6));
+  }
+
+  Queue& queue_;
+  const Api& api_;
+  std::vector<Event> events_;  // owned
+  std::vector<Lap> laps_;
+  Event base_ = nullptr;
+  uint64_t base_ns_ = 0;
+};
+
+Queue::Queue(DevicePtr device)
+    : device_(std::move(device)), stream_(device_->api(), device_->index()) {
+  thread_ = std::thread([this] { work(); });
+}
+
+Queue::~Queue() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Queue::submit(std::vector<Point> waits, std::vector<Command> commands,
+                   std::vector<Point> signals) {
+  std::vector<const Memory*> buffers;
+  for (const Command& c : commands)
+    for (const Command::Ref& r : c.refs) buffers.push_back(r.memory);
+  device_->use();
+  device_->begin_work(buffers);
+  {
+    const std::scoped_lock lock(mutex_);
+    jobs_.push_back(
+        {std::move(waits), std::move(commands), std::move(signals), std::move(buffers)});
+  }
+  changed_.notify_all();
+}
+
+void Queue::work() {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return closing_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    std::optional<ost::plugin::Failure> failure;
+    try {
+      run(job);
+    } catch (...) {
+      failure = ost::plugin::current_failure();
+      // Commands before the one that failed may still run, and read what the host frees next.
+      device_->api().hipStreamSynchronize(stream_.get());
+    }
+    device_->end_work(job.buffers);  // before the signal: who waits for it finds them unused
+    for (const Point& p : job.signals) {
+      if (failure)
+        p.timeline->fail_with(failure->error());
+      else
+        ost::plugin::fence([&] { p.timeline->signal(p.value); });
+    }
+  }
+}
+
+void Queue::run(const Job& job) {
+  for (const Point& p : job.waits) p.timeline->wait(p.value, UINT64_MAX);
+  device_->use();
+  std::optional<Stopwatch> watch;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (profiling_) watch.emplace(*this);
+  }
+  for (uint32_t i = 0; i < job.commands.size(); ++i) {
+    const bool timed = watch && job.commands[i].kind == OST_CMD_DISPATCH;
+    if (timed) watch->start(i);
+    give(job.commands[i]);
+    if (timed) watch->stop();
+  }
+  device_->check(device_->api().hipStreamSynchronize(stream_.get()), "hipStreamSynchronize");
+  if (!watch) return;
+  const auto times = watch->read();
+  const std::scoped_lock lock(mutex_);
+  times_.insert(times_.end(), times.begin(), times.end());
+}
+
+void Queue::give(const Command& c) {
+  if (c.kind == OST_CMD_FILL) return fill(c);
+  if (c.kind == OST_CMD_COPY) {
+    if (c.refs[0].size == 0) return;
+    return device_->check(
+        device_->api().hipMemcpyAsync(c.refs[0].data(), c.refs[1].data(), c.refs[0].size,
+                                      kMemcpyDefault, stream_.get()),
+        "hipMemcpyAsync");
+  }
+  std::vector<std::byte*> params;
+  for (const Command::Ref& r : c.refs) params.push_back(r.data());
+  c.executable->launch(stream_.get(), params, c.vars, c.grid, c.group);
+}
+
+void Queue::fill(const Command& c) {
+  const Api& api = device_->api();
+  const Command::Ref& to = c.refs[0];
+  if (to.size == 0) return;
+  const bool aligned = to.offset % c.fill_pattern_size == 0;
+  const uint64_t count = to.size / c.fill_pattern_size;
+  if (c.fill_pattern_size == 1)
+    return device_->check(api.hipMemsetAsync(to.data(), static_cast<int>(c.fill_pattern & 0xff),
+                                             count, stream_.get()),
+                          "hipMemsetAsync");
+  if (c.fill_pattern_size == 2 && aligned && api.hipMemsetD16Async != nullptr)
+    return device_->check(
+        api.hipMemsetD16Async(to.data(), static_cast<unsigned short>(c.fill_pattern), count,
+                              stream_.get()),
+        "hipMemsetD16Async");
+  if (c.fill_pattern_size == 4 && aligned && api.hipMemsetD32Async != nullptr)
+    return device_->check(
+        api.hipMemsetD32Async(to.data(), static_cast<int>(c.fill_pattern), count, stream_.get()),
+        "hipMemsetD32Async");
+  fill_from_host(c);
+}
+
+// HIP has no pattern of 8 bytes, and none at an odd place: the bytes come from the host.
+void Queue::fill_from_host(const Command& c) {
+  const Command::Ref& to = c.refs[0];
+  std::vector<std::byte> bytes(std::min<uint64_t>(to.size, 1u << 20));
+  for (uint64_t i = 0; i < bytes.size(); i += c.fill_pattern_size)
+    std::memcpy(&bytes[i], &c.fill_pattern, c.fill_pattern_size);
+  for (uint64_t at = 0; at < to.size; at += bytes.size())
+    device_->check(device_->api().hipMemcpyAsync(to.data() + at, bytes.data(),
+                                                 std::min<uint64_t>(bytes.size(), to.size - at),
+                                                 kMemcpyDefault, stream_.get()),
+                   "hipMemcpyAsync");
+  device_->check(device_->api().hipStreamSynchronize(stream_.get()), "hipStreamSynchronize");
+}
+
+// --- profiling
+
+void Queue::enable_profile(bool on) {
+  if (on && !device_->api().has_events())
+    fail(OST_UNIMPLEMENTED, device_->api().path, " has no events");
+  const std::scoped_lock lock(mutex_);
+  profiling_ = on;
+}
+
+std::vector<ost_profile_record_t> Queue::drain_profile(size_t most) {
+  const std::scoped_lock lock(mutex_);
+  const auto n = static_cast<std::ptrdiff_t>(std::min(most, times_.size()));
+  std::vector<ost_profile_record_t> out(times_.begin(), times_.begin() + n);
+  times_.erase(times_.begin(), times_.begin() + n);
+  return out;
+}
+
+}  // namespace hip
