@@ -31,6 +31,8 @@ needs=(
 [ "$llvm" = yes ] && needs+=(llvm-22-dev llvm-22-tools libzstd-dev lld-22)
 # A device of another kind, for the tests of the OpenCL example.
 [ "$llvm" = yes ] && needs+=(opencl-headers ocl-icd-opencl-dev pocl-opencl-icd)
+# AMD's compiler of kernels, which needs no GPU, for a test of the hip plugin.
+[ "$llvm" = yes ] && needs+=(libamdhip64-5)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "install-deps: this is not Debian; install by hand what these packages bring: ${needs[*]}" >&2
