@@ -83,7 +83,7 @@ static ost_status_t device_status(ost_device_t* d, ost_error_t* e) {
 /* --- files --- */
 static int write_file(const char* path, const void* data, uint64_t size) {
   FILE* file = fopen(path, "wb");
-  int ok = file != NULL && fwrite(data, 1, (size_t)size, file) == size;
+  int ok = file != NULL && (size == 0 || fwrite(data, 1, (size_t)size, file) == size);
   return file != NULL && fclose(file) == 0 && ok;
 }
 

@@ -47,6 +47,13 @@ struct Kernel {
     EXPECT_EQ(CALL(hipStreamCreateWithFlags, (void**, unsigned), &stream, 1), 0);
     EXPECT_EQ(CALL(hipMalloc, (void**, size_t), &memory, kInts * sizeof(int)), 0);
   }
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel() {
+    CALL(hipFree, (void*), memory);
+    CALL(hipStreamDestroy, (void*), stream);
+    CALL(hipModuleUnload, (void*), module);
+  }
   // What the launch and then the stream say.
   int run(unsigned groups, unsigned lanes, long long n = 0) {
     void* params[] = {&memory, &n};
