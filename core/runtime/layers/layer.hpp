@@ -39,6 +39,9 @@ struct Call {
   const ost_command_t* commands = nullptr;
   uint32_t command_count = 0;
 
+  // Set by validate on the way in: the device was lost before the call began.
+  bool after_loss = false;
+
   // Set once the inner call has returned.
   Object* made = nullptr;
   const ost_error_t* error = nullptr;

@@ -65,6 +65,7 @@ class Validate : public Layer {
 
   std::optional<Error> before(Call& call) override {
     check_threads(call);
+    note_loss(call);
     if (is_destroy(call.entry)) {
       check_end(call);
       return std::nullopt;  // it happens all the same
@@ -140,15 +141,30 @@ class Validate : public Layer {
       finding(5, fmt::format("{} succeeds and gives nothing", name_of(call.entry)));
   }
 
-  // Rule 7: what is lost stays lost.
-  void check_lost(const Call& call, ost_status_t status) {
+  // The device whose loss the call has to tell, null if it has none to tell.
+  static const Object* device_of(const Call& call) {
     const Object* device = call.self;
     while (device != nullptr && device->kind != Kind::device) device = device->parent;
-    if (device == nullptr || is_destroy(call.entry) || call.self->kind == Kind::timeline) return;
+    const bool tells = !is_destroy(call.entry) && call.self->kind != Kind::timeline;
+    return tells ? device : nullptr;
+  }
+
+  // A call that is under way while another thread's finds the device lost may still succeed.
+  void note_loss(Call& call) {
+    if (call.self == nullptr) return;
+    const Object* device = device_of(call);
+    const std::scoped_lock lock(mutex_);
+    call.after_loss = device != nullptr && lost_.contains(device->id);
+  }
+
+  // Rule 7: what is lost stays lost.
+  void check_lost(const Call& call, ost_status_t status) {
+    const Object* device = call.self == nullptr ? nullptr : device_of(call);
+    if (device == nullptr) return;
     const std::scoped_lock lock(mutex_);
     if (status == OST_DEVICE_LOST) {
       lost_.insert_or_assign(device->id, true);
-    } else if (status == OST_OK && lost_.contains(device->id)) {
+    } else if (status == OST_OK && call.after_loss) {
       report_finding(stack_, 7,
                      fmt::format("{} succeeds on {}, which was lost", name_of(call.entry),
                                  to_string(*device)));

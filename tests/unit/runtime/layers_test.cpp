@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/json.hpp>
 #include <set>
 #include <thread>
@@ -218,6 +219,31 @@ TEST_F(Validate, ReportsWhatAPluginDoesWrong) {
   EXPECT_FALSE(Buffer::allocate(d, 3));
   expect_finding("(rule 5) buffer_alloc fails with out_of_memory and no message");
   EXPECT_FALSE(d->status());
+  EXPECT_TRUE(d->status());
+  expect_finding("(rule 7) device_status succeeds on device");
+}
+
+TEST_F(Validate, ACallThatRunsWhileAnotherOneFindsTheDeviceLostMaySucceed) {
+  struct Losing {};
+  static std::atomic<int> calls{0};
+  static std::atomic<bool> may_return{false};
+  const DevicePtr d = test::changed_ref<Losing>("losing", [](ost_driver_table_t& t) {
+    t.device_status = [](ost_device_t*, ost_error_t*) -> ost_status_t {
+      const int mine = ++calls;
+      while (mine == 1 && !may_return) std::this_thread::yield();
+      return mine == 2 ? OST_DEVICE_LOST + 0u : OST_OK + 0u;
+    };
+  });
+  const auto find_nothing_of_rule_7 = [] {
+    for (const std::string& f : validate_findings())
+      EXPECT_EQ(f.find("(rule 7)"), std::string::npos) << f;
+  };
+  std::jthread early([&] { EXPECT_TRUE(d->status()); });
+  while (calls == 0) std::this_thread::yield();
+  EXPECT_FALSE(d->status());
+  may_return = true;
+  early.join();
+  find_nothing_of_rule_7();
   EXPECT_TRUE(d->status());
   expect_finding("(rule 7) device_status succeeds on device");
 }
