@@ -30,8 +30,8 @@ set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 add_compile_options(-ffp-contract=off "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  # g++ 12 reports these in its own <string> and <expected> code once they are inlined; 14 does not.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these in its own <string> and <expected> code once they are inlined, 14 the second in <optional>.
   add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(OSTINATO_WERROR)

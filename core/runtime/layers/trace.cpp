@@ -24,7 +24,7 @@ uint64_t now_ns() {
       duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -74,14 +74,15 @@ class Recorder {
     for (const auto& [track, name] : tracks_) {
       out << comma
           << fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})",
-                         track, quoted(name));
+                         track, json_text(name));
       comma = ",\n";
     }
     for (const Event& e : events_) {
       out << comma
           << fmt::format(
                  R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{{"bytes":{}}}}})",
-                 quoted(e.name), e.category, e.track, e.lane, static_cast<double>(e.start_ns) / 1e3,
+                 json_text(e.name), e.category, e.track, e.lane,
+                 static_cast<double>(e.start_ns) / 1e3,
                  static_cast<double>(e.end_ns - e.start_ns) / 1e3, e.bytes);
       comma = ",\n";
     }
