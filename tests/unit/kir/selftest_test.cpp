@@ -136,7 +136,7 @@ std::vector<float> floats(const std::vector<uint8_t>& bytes) {
 float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
 TEST(SelfTests, SeeDivisionByReciprocal) {
-  const SelfTest& t = test_named("division");
+  const SelfTest t = test_named("division");
   const auto a = floats(t.inputs[0]), b = floats(t.inputs[1]), q = floats(t.expected);
   int wrong = 0, flushed_quotients = 0;
   for (size_t i = 0; i < q.size(); ++i) {
@@ -149,7 +149,7 @@ TEST(SelfTests, SeeDivisionByReciprocal) {
 }
 
 TEST(SelfTests, SeeAnApproximateRoot) {
-  const SelfTest& t = test_named("sqrt");
+  const SelfTest t = test_named("sqrt");
   const auto a = floats(t.inputs[0]), r = floats(t.expected);
   int wrong = 0, subnormal_operands = 0;
   for (size_t i = 0; i < r.size(); ++i) {
@@ -162,7 +162,7 @@ TEST(SelfTests, SeeAnApproximateRoot) {
 }
 
 TEST(SelfTests, SeeFlushedSubnormals) {
-  const SelfTest& t = test_named("denormals");
+  const SelfTest t = test_named("denormals");
   const auto x = floats(t.inputs[0]), y = floats(t.inputs[1]), out = floats(t.expected);
   const size_t n = x.size();
   int sums = 0, products = 0, operands = 0;
@@ -183,7 +183,7 @@ TEST(SelfTests, SeeWrongShiftsAndExtremes) {
 }
 
 TEST(SelfTests, SeeAConversionThatWrapsOrTruncates) {
-  const SelfTest& t = test_named("casts");
+  const SelfTest t = test_named("casts");
   const auto x = floats(t.inputs[0]);
   std::vector<int64_t> out(t.expected.size() / 8);
   std::memcpy(out.data(), t.expected.data(), t.expected.size());
