@@ -103,49 +103,25 @@ Device::Device(const Candidate& candidate)
   cl::check(code, "clCreateCommandQueue");
 }
 
-void Device::begin_work(std::span<const cl_mem> buffers) {
-  const std::scoped_lock lock(mutex_);
-  ++jobs_;
-  for (cl_mem b : buffers) ++uses_[b];
-}
-
-void Device::end_work(std::span<const cl_mem> buffers) {
-  const std::scoped_lock lock(mutex_);
-  --jobs_;
-  for (cl_mem b : buffers)
-    if (--uses_[b] == 0) uses_.erase(b);
-  changed_.notify_all();
-}
-
-void Device::wait_until_unused(cl_mem buffer) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !uses_.contains(buffer); });
-}
-
-void Device::wait_until_idle() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return jobs_ == 0; });
-}
-
-void Device::write(cl_mem to, uint64_t offset, const void* data, uint64_t size) {
-  wait_until_unused(to);
+void Device::write(const Buffer& to, uint64_t offset, const void* data, uint64_t size) {
+  uses_.wait_until_unused(&to);
   if (size == 0) return;
   const std::scoped_lock lock(transfer_mutex_);
-  cl::check(
-      clEnqueueWriteBuffer(transfers_.get(), to, CL_TRUE, offset, size, data, 0, nullptr, nullptr),
-      "clEnqueueWriteBuffer");
+  cl::check(clEnqueueWriteBuffer(transfers_.get(), to.memory.get(), CL_TRUE, offset, size, data, 0,
+                                 nullptr, nullptr),
+            "clEnqueueWriteBuffer");
   // Intel's CPU runtime (2026.2) returns from a blocking write of a few hundred bytes before other
   // queues see it.
   cl::check(clFinish(transfers_.get()), "clFinish");
 }
 
-void Device::read(cl_mem from, uint64_t offset, void* data, uint64_t size) {
-  wait_until_unused(from);
+void Device::read(const Buffer& from, uint64_t offset, void* data, uint64_t size) {
+  uses_.wait_until_unused(&from);
   if (size == 0) return;
   const std::scoped_lock lock(transfer_mutex_);
-  cl::check(
-      clEnqueueReadBuffer(transfers_.get(), from, CL_TRUE, offset, size, data, 0, nullptr, nullptr),
-      "clEnqueueReadBuffer");
+  cl::check(clEnqueueReadBuffer(transfers_.get(), from.memory.get(), CL_TRUE, offset, size, data, 0,
+                                nullptr, nullptr),
+            "clEnqueueReadBuffer");
 }
 
 }  // namespace opencl

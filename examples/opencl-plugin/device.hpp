@@ -1,8 +1,6 @@
 // The OpenCL devices of this machine, and what is open of one of them.
 #pragma once
 
-#include <condition_variable>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -21,7 +19,9 @@ struct Candidate {
 // All devices of all platforms, in the order of OpenCL. `reason`: why there is none.
 std::vector<Candidate> find_devices(std::string& reason);
 
-// A device that is open. Counts, by buffer, the uses that its queues have accepted and not ended.
+struct Buffer;
+
+// A device that is open.
 class Device {
  public:
   explicit Device(const Candidate& candidate);
@@ -32,14 +32,12 @@ class Device {
   uint64_t max_alloc() const { return max_alloc_; }
   const std::string& target() const { return target_; }
 
-  void begin_work(std::span<const cl_mem> buffers);
-  void end_work(std::span<const cl_mem> buffers);
-  void wait_until_unused(cl_mem buffer);
-  void wait_until_idle();
+  // What the accepted work of its queues uses.
+  ost::plugin::Uses& uses() { return uses_; }
 
   // Blocking transfers of bytes, behind all accepted work that uses the buffer.
-  void write(cl_mem to, uint64_t offset, const void* data, uint64_t size);
-  void read(cl_mem from, uint64_t offset, void* data, uint64_t size);
+  void write(const Buffer& to, uint64_t offset, const void* data, uint64_t size);
+  void read(const Buffer& from, uint64_t offset, void* data, uint64_t size);
 
  private:
   cl_device_id id_;
@@ -49,11 +47,14 @@ class Device {
   cl::Context context_;
   cl::CommandQueue transfers_;
   std::mutex transfer_mutex_;
-  std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::map<cl_mem, uint64_t> uses_;  // not ended; no entry: none
-  uint64_t jobs_ = 0;                // not ended
+  ost::plugin::Uses uses_;
 };
 using DevicePtr = std::shared_ptr<Device>;
+
+struct Buffer {
+  DevicePtr device;
+  cl::Memory memory;
+  uint64_t size = 0;
+};
 
 }  // namespace opencl

@@ -114,24 +114,26 @@ Executable::Executable(const DevicePtr& device, const Image& image)
       "clGetKernelInfo");
 }
 
+void Executable::check(const Command& c) const {
+  if (c.entry != 0) fail(OST_NOT_FOUND, "entry ", c.entry, " of an image with 1");
+  if (2 * c.refs.size() + c.vars.size() + 1 != arguments_)
+    fail(OST_INVALID_ARGUMENT, c.refs.size(), " buffers and ", c.vars.size(), " variables make ",
+         2 * c.refs.size() + c.vars.size() + 1, " arguments, the kernel has ", arguments_);
+}
+
 // The arguments of opencl-c (plugin.h): for each parameter memory and offset, then the variables,
 // then the bits of 1.0f.
-void Executable::launch(cl_command_queue queue, std::span<const Buffer> buffers,
-                        std::span<const int64_t> vars, const uint64_t grid[3],
-                        const uint32_t group[3], cl_event* event) {
-  if (2 * buffers.size() + vars.size() + 1 != arguments_)
-    fail(OST_INVALID_ARGUMENT, buffers.size(), " buffers and ", vars.size(), " variables make ",
-         2 * buffers.size() + vars.size() + 1, " arguments, the kernel has ", arguments_);
+void Executable::launch(cl_command_queue queue, const Command& c, cl_event* event) {
   const std::scoped_lock lock(mutex_);
   cl_uint at = 0;
   const auto set = [&](const auto& value) {
     cl::check(clSetKernelArg(kernel_.get(), at++, sizeof value, &value), "clSetKernelArg");
   };
-  for (const Buffer& b : buffers) set(b.memory), set(cl_ulong{b.offset});
-  for (const int64_t v : vars) set(cl_long{v});
+  for (const Command::Ref& r : c.refs) set(r.buffer->memory.get()), set(cl_ulong{r.offset});
+  for (const int64_t v : c.vars) set(cl_long{v});
   set(cl_uint{0x3f800000u});
   size_t global[3], local[3];
-  for (int d = 0; d < 3; ++d) global[d] = grid[d], local[d] = group[d];
+  for (int d = 0; d < 3; ++d) global[d] = c.grid[d], local[d] = c.group[d];
   if (global[0] == 0 || global[1] == 0 || global[2] == 0) return;
   cl::check(
       clEnqueueNDRangeKernel(queue, kernel_.get(), 3, nullptr, global, local, 0, nullptr, event),

@@ -17,6 +17,9 @@ struct Image {
 Image parse_image(
     std::span<const std::byte> bytes);  // fails on what is not an image of this driver
 
+class Executable;
+using Command = ost::plugin::Command<Buffer, Executable>;
+
 // A loaded image. Launches from several threads are put one after the other: OpenCL keeps the
 // arguments of a launch in the kernel object.
 class Executable {
@@ -24,14 +27,10 @@ class Executable {
   Executable(const DevicePtr& device, const Image& image);
 
   const std::string& entry() const { return entry_; }
-  struct Buffer {
-    cl_mem memory;
-    uint64_t offset;
-  };
+  // Refuses an entry that it has not, and wrong numbers of arguments.
+  void check(const Command& command) const;
   // `event`: out, may be null.
-  void launch(cl_command_queue queue, std::span<const Buffer> buffers,
-              std::span<const int64_t> vars, const uint64_t grid[3], const uint32_t group[3],
-              cl_event* event);
+  void launch(cl_command_queue queue, const Command& command, cl_event* event);
 
  private:
   DevicePtr device_;

@@ -1,65 +1,23 @@
-// A queue: a thread that waits for timelines, gives commands to OpenCL in order, and signals.
+// A queue: gives commands to OpenCL in order and waits for them, on a thread of its own.
 #pragma once
-
-#include <deque>
-#include <memory>
-#include <thread>
 
 #include "program.hpp"
 
 namespace opencl {
 
-using TimelinePtr = std::shared_ptr<ost::plugin::Timeline>;
-
-struct Buffer {
-  DevicePtr device;
-  cl::Memory memory;
-  uint64_t size = 0;
-};
-
-struct Point {
-  TimelinePtr timeline;
-  uint64_t value;
-};
-
-// A command, copied out of the caller's memory and checked.
-struct Command {
-  struct Ref {
-    cl_mem memory;
-    uint64_t offset, size;
-  };
-  uint32_t kind = 0;
-  std::vector<Ref> refs;
-  std::vector<int64_t> vars;
-  std::shared_ptr<Executable> executable;
-  uint64_t grid[3] = {};
-  uint32_t group[3] = {};
-  uint64_t fill_pattern = 0;
-  uint32_t fill_pattern_size = 0;
-};
-Command copy_command(const Device& device, const ost_command_t& command);
-
 class Queue {
  public:
   explicit Queue(DevicePtr device);
-  ~Queue();  // after all that was accepted
 
   const DevicePtr& device() const { return device_; }
   // Returns at once; a failure later on fails the signals.
-  void submit(std::vector<Point> waits, std::vector<Command> commands, std::vector<Point> signals);
+  void submit(std::vector<Command> commands, ost::plugin::Worker::Job job);
 
   void enable_profile(bool on);
-  std::vector<ost_profile_record_t> drain_profile(size_t most);
+  void drain_profile(ost_profile_record_t* out, uint32_t capacity, uint32_t* out_count);
 
  private:
-  struct Job {
-    std::vector<Point> waits;
-    std::vector<Command> commands;
-    std::vector<Point> signals;
-    std::vector<cl_mem> buffers;  // that it uses
-  };
-  void work();
-  void run(const Job& job);
+  void run(const std::vector<Command>& commands);
   void give(const Command& command, cl_event* event);
   void fill(const Command& command);
   void keep_times(const std::vector<std::pair<uint32_t, cl::Event>>& events);
@@ -67,12 +25,9 @@ class Queue {
   DevicePtr device_;
   cl::CommandQueue queue_;
   std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;
-  bool closing_ = false;
   bool profiling_ = false;
   std::vector<ost_profile_record_t> times_;
-  std::thread thread_;  // last: it uses all of the above
+  ost::plugin::Worker worker_;  // last: it uses all of the above
 };
 
 }  // namespace opencl

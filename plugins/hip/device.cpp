@@ -144,30 +144,8 @@ void Device::check(Error code, const char* call) {
   }
 }
 
-void Device::begin_work(std::span<const Memory* const> buffers) {
-  const std::scoped_lock lock(mutex_);
-  ++jobs_;
-  for (const Memory* b : buffers) ++uses_[b];
-}
-
-void Device::end_work(std::span<const Memory* const> buffers) {
-  const std::scoped_lock lock(mutex_);
-  --jobs_;
-  for (const Memory* b : buffers)
-    if (--uses_[b] == 0) uses_.erase(b);
-  changed_.notify_all();
-}
-
-void Device::wait_until_idle() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return jobs_ == 0; });
-}
-
-void Device::transfer(const Memory& buffer, void* to, const void* from, uint64_t size) {
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !uses_.contains(&buffer); });
-  }
+void Device::transfer(const Buffer& buffer, void* to, const void* from, uint64_t size) {
+  uses_.wait_until_unused(&buffer);
   use();
   if (size == 0) return;
   const std::scoped_lock lock(transfer_mutex_);
@@ -175,12 +153,12 @@ void Device::transfer(const Memory& buffer, void* to, const void* from, uint64_t
   check(api_.hipStreamSynchronize(transfers_.get()), "hipStreamSynchronize");
 }
 
-void Device::write(const Memory& to, uint64_t offset, const void* data, uint64_t size) {
-  transfer(to, to.data() + offset, data, size);
+void Device::write(const Buffer& to, uint64_t offset, const void* data, uint64_t size) {
+  transfer(to, to.memory->data() + offset, data, size);
 }
 
-void Device::read(const Memory& from, uint64_t offset, void* data, uint64_t size) {
-  transfer(from, data, from.data() + offset, size);
+void Device::read(const Buffer& from, uint64_t offset, void* data, uint64_t size) {
+  transfer(from, data, from.memory->data() + offset, size);
 }
 
 }  // namespace hip

@@ -1,8 +1,6 @@
 // The HIP devices of this machine, and what is open of one of them.
 #pragma once
 
-#include <condition_variable>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,8 +52,9 @@ class OwnedStream {
   Stream stream_ = nullptr;
 };
 
-// A device that is open. Counts, by buffer, the uses that its queues have accepted and not ended.
-// The first loss stays: from then on every call fails with it.
+struct Buffer;
+
+// A device that is open. The first loss stays: from then on every call fails with it.
 class Device {
  public:
   Device(const Api& api, const Candidate& candidate);
@@ -67,29 +66,32 @@ class Device {
   void use() const;
   void check(Error code, const char* call);  // keeps a loss
 
-  void begin_work(std::span<const Memory* const> buffers);
-  void end_work(std::span<const Memory* const> buffers);
-  void wait_until_idle();
+  // What the accepted work of its queues uses.
+  ost::plugin::Uses& uses() { return uses_; }
 
   // Blocking transfers of bytes, behind all accepted work that uses the buffer.
-  void write(const Memory& to, uint64_t offset, const void* data, uint64_t size);
-  void read(const Memory& from, uint64_t offset, void* data, uint64_t size);
+  void write(const Buffer& to, uint64_t offset, const void* data, uint64_t size);
+  void read(const Buffer& from, uint64_t offset, void* data, uint64_t size);
 
  private:
-  void transfer(const Memory& buffer, void* to, const void* from, uint64_t size);
+  void transfer(const Buffer& buffer, void* to, const void* from, uint64_t size);
 
   const Api& api_;
   int index_;
   ost_device_info_t info_;
   OwnedStream transfers_;
   std::mutex transfer_mutex_;
+  ost::plugin::Uses uses_;
   mutable std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::map<const Memory*, uint64_t> uses_;  // not ended; no entry: none
-  uint64_t jobs_ = 0;                       // not ended
   std::optional<ost::plugin::Failure> loss_;
 };
 using DevicePtr = std::shared_ptr<Device>;
+
+struct Buffer {
+  DevicePtr device;
+  std::unique_ptr<Memory> memory;
+  uint64_t size = 0;
+};
 
 constexpr uint32_t kAlign = 256;  // of what hipMalloc gives
 

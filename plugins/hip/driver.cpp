@@ -9,6 +9,8 @@ namespace {
 
 using ost::plugin::fail_rule;
 using ost::plugin::fence;
+using ost::plugin::handle_of;
+using ost::plugin::object;
 
 struct Driver {
   Api api;
@@ -16,21 +18,6 @@ struct Driver {
   std::string reason;
 };
 using ExecutableHandle = std::shared_ptr<Executable>;
-
-template <class T, class Handle>
-T& object(Handle* handle) {
-  if (handle == nullptr) fail_rule(11, "a handle is null");
-  return *reinterpret_cast<T*>(handle);
-}
-template <class Handle, class T>
-void give(Handle** out, std::unique_ptr<T> made) {
-  if (out == nullptr) fail_rule(5, "the out-parameter is null");
-  *out = reinterpret_cast<Handle*>(made.release());
-}
-template <class T, class Handle>
-void destroy(Handle* handle) {
-  fence([&] { delete reinterpret_cast<T*>(handle); });
-}
 
 const Candidate& candidate(Driver& driver, uint32_t index) {
   if (index >= driver.devices.size())
@@ -63,7 +50,7 @@ ost_status_t driver_create(const ost_host_table_t* host, ost_driver_t** out, ost
     driver->api = load_api(setting(h, "library", "OSTINATO_HIP_LIBRARY"),
                            setting(h, "rtc_library", "OSTINATO_HIPRTC_LIBRARY"));
     driver->devices = find_devices(driver->api, driver->reason);
-    give(out, std::move(driver));
+    handle_of(std::move(driver), out);
   });
 }
 ost_status_t device_count(ost_driver_t* d, uint32_t* out, ost_sink_t reason, ost_error_t* e) {
@@ -81,13 +68,13 @@ ost_status_t device_create(ost_driver_t* d, uint32_t index, ost_device_t** out, 
   return fence(e, [&] {
     const Candidate& c = candidate(object<Driver>(d), index);
     if (c.info.flags & OST_DEVICE_UNUSABLE) fail(OST_UNAVAILABLE, c.info.reason);
-    give(out, std::make_unique<DevicePtr>(std::make_shared<Device>(object<Driver>(d).api, c)));
+    handle_of(std::make_unique<DevicePtr>(std::make_shared<Device>(object<Driver>(d).api, c)), out);
   });
 }
 void device_destroy(ost_device_t* d) {
   if (d == nullptr) return;
-  fence([&] { object<DevicePtr>(d)->wait_until_idle(); });
-  destroy<DevicePtr>(d);
+  fence([&] { object<DevicePtr>(d)->uses().wait_until_idle(); });
+  ost::plugin::destroy<DevicePtr>(d);
 }
 ost_status_t device_status(ost_device_t* d, ost_error_t* e) {
   return fence(e, [&] { object<DevicePtr>(d)->use(); });
@@ -122,7 +109,7 @@ ost_status_t buffer_alloc(ost_device_t* d, uint32_t heap, uint64_t size, uint32_
     if (size > device->info().max_alloc)
       fail(OST_OUT_OF_MEMORY, size, " bytes, this device has ", device->info().max_alloc);
     auto memory = std::make_unique<Memory>(device->api(), device->index(), size, heap == 1);
-    give(out, std::make_unique<Buffer>(Buffer{device, std::move(memory), size}));
+    handle_of(std::make_unique<Buffer>(Buffer{device, std::move(memory), size}), out);
   });
 }
 const Buffer& part(ost_dbuffer_t* b, uint64_t offset, uint64_t size, const void* data) {
@@ -136,14 +123,14 @@ ost_status_t buffer_write(ost_device_t* d, ost_dbuffer_t* b, uint64_t offset, co
                           uint64_t size, ost_error_t* e) {
   return fence(e, [&] {
     const Buffer& buffer = part(b, offset, size, data);
-    object<DevicePtr>(d)->write(*buffer.memory, offset, data, size);
+    object<DevicePtr>(d)->write(buffer, offset, data, size);
   });
 }
 ost_status_t buffer_read(ost_device_t* d, ost_dbuffer_t* b, uint64_t offset, void* data,
                          uint64_t size, ost_error_t* e) {
   return fence(e, [&] {
     const Buffer& buffer = part(b, offset, size, data);
-    object<DevicePtr>(d)->read(*buffer.memory, offset, data, size);
+    object<DevicePtr>(d)->read(buffer, offset, data, size);
   });
 }
 
@@ -161,71 +148,20 @@ ost_status_t buffer_unmap(ost_dbuffer_t* b, ost_error_t* e) {
   return fence(e, [&] { object<Buffer>(b); });
 }
 
-// --- timelines
-
-ost::plugin::Timeline& timeline(ost_timeline_t* t) { return *object<TimelinePtr>(t); }
-
-ost_status_t timeline_create(ost_device_t* d, uint64_t initial, ost_timeline_t** out,
-                             ost_error_t* e) {
-  return fence(e, [&] {
-    object<DevicePtr>(d);
-    give(out, std::make_unique<TimelinePtr>(std::make_shared<ost::plugin::Timeline>(initial)));
-  });
-}
-ost_status_t timeline_query(ost_timeline_t* t, uint64_t* out, ost_error_t* e) {
-  return fence(e, [&] {
-    *out = timeline(t).value();
-    *out = timeline(t).query();
-  });
-}
-ost_status_t timeline_signal(ost_timeline_t* t, uint64_t value, ost_error_t* e) {
-  return fence(e, [&] { timeline(t).signal(value); });
-}
-ost_status_t timeline_wait(ost_timeline_t* t, uint64_t value, uint64_t timeout, ost_error_t* e) {
-  return fence(e, [&] { timeline(t).wait(value, timeout); });
-}
-ost_status_t timeline_fail(ost_timeline_t* t, const ost_error_t* why) {
-  return fence(nullptr, [&] {
-    ost::plugin::check_size(why, "ost_error_t");
-    timeline(t).fail_with(*why);
-  });
-}
-
 // --- queues
 
 ost_status_t queue_create(ost_device_t* d, ost_queue_t** out, ost_error_t* e) {
-  return fence(e, [&] { give(out, std::make_unique<Queue>(object<DevicePtr>(d))); });
-}
-
-std::vector<Point> points(const ost_point_t* p, uint32_t count) {
-  if (count > 0 && p == nullptr) fail_rule(7, "points are null");
-  std::vector<Point> out;
-  for (uint32_t i = 0; i < count; ++i)
-    out.push_back({object<TimelinePtr>(p[i].timeline), p[i].value});
-  return out;
+  return fence(e, [&] { handle_of(std::make_unique<Queue>(object<DevicePtr>(d)), out); });
 }
 
 ost_status_t queue_submit(ost_queue_t* q, const ost_point_t* waits, uint32_t wait_count,
                           const ost_command_t* commands, uint32_t command_count,
                           const ost_point_t* signals, uint32_t signal_count, ost_error_t* e) {
-  std::vector<Point> after;
-  try {
-    after = points(signals, signal_count);
-    Queue& queue = object<Queue>(q);
-    if (command_count > 0 && commands == nullptr) fail_rule(8, "commands are null");
-    std::vector<Command> copied;
-    const auto* at = reinterpret_cast<const unsigned char*>(commands);
-    for (uint32_t i = 0; i < command_count; ++i) {
-      copied.push_back(copy_command(*reinterpret_cast<const ost_command_t*>(at)));
-      at += commands->size;  // rule 2: the size of the first element is the stride
-    }
-    queue.submit(points(waits, wait_count), std::move(copied), after);
-    return OST_OK;
-  } catch (...) {
-    const ost::plugin::Failure why = ost::plugin::current_failure();
-    for (const Point& p : after) p.timeline->fail_with(why.error());
-    return ost::plugin::report(e, why.error());
-  }
+  return ost::plugin::submit_commands<Buffer, Executable>(
+      waits, wait_count, commands, command_count, signals, signal_count, kAlign, e,
+      [q](std::vector<Command> copied, ost::plugin::Worker::Job job) {
+        object<Queue>(q).submit(std::move(copied), std::move(job));
+      });
 }
 
 ost_status_t profile_enable(ost_queue_t* q, uint32_t on, ost_error_t* e) {
@@ -233,18 +169,7 @@ ost_status_t profile_enable(ost_queue_t* q, uint32_t on, ost_error_t* e) {
 }
 ost_status_t profile_drain(ost_queue_t* q, ost_profile_record_t* out, uint32_t capacity,
                            uint32_t* out_count, ost_error_t* e) {
-  return fence(e, [&] {
-    if (out_count == nullptr || (capacity > 0 && out == nullptr))
-      fail_rule(5, "the out-parameter is null");
-    const auto times = object<Queue>(q).drain_profile(capacity);
-    const uint32_t stride = capacity > 0 ? out->size : 0;
-    for (size_t i = 0; i < times.size(); ++i) {
-      auto* to = reinterpret_cast<ost_profile_record_t*>(reinterpret_cast<char*>(out) + i * stride);
-      to->size = stride;
-      ost::plugin::fill_out(to, times[i], "ost_profile_record_t");
-    }
-    *out_count = static_cast<uint32_t>(times.size());
-  });
+  return fence(e, [&] { object<Queue>(q).drain_profile(out, capacity, out_count); });
 }
 
 // --- compilation and executables
@@ -284,8 +209,9 @@ ost_status_t image_check(ost_driver_t*, const ost_device_info_t* info, ost_bytes
 ost_status_t executable_load(ost_device_t* d, ost_bytes_t image, ost_str_t, ost_executable_t** out,
                              ost_error_t* e) {
   return fence(e, [&] {
-    give(out, std::make_unique<ExecutableHandle>(
-                  std::make_shared<Executable>(object<DevicePtr>(d), parse_image(bytes(image)))));
+    handle_of(std::make_unique<ExecutableHandle>(
+                  std::make_shared<Executable>(object<DevicePtr>(d), parse_image(bytes(image)))),
+              out);
   });
 }
 ost_status_t executable_entry(ost_executable_t* x, ost_str_t name, uint32_t* out, ost_error_t* e) {
@@ -302,7 +228,7 @@ ost_driver_table_t make_table() {
   ost_driver_table_t t{};
   t.size = sizeof t;
   t.driver_create = driver_create;
-  t.driver_destroy = [](ost_driver_t* d) { destroy<Driver>(d); };
+  t.driver_destroy = [](ost_driver_t* d) { ost::plugin::destroy<Driver>(d); };
   t.device_count = device_count;
   t.device_info = device_info;
   t.device_create = device_create;
@@ -311,25 +237,20 @@ ost_driver_table_t make_table() {
   t.heap_count = [](ost_device_t* d) { return heaps(*object<DevicePtr>(d)); };
   t.heap_info = heap_info;
   t.buffer_alloc = buffer_alloc;
-  t.buffer_free = [](ost_device_t*, ost_dbuffer_t* b) { destroy<Buffer>(b); };
+  t.buffer_free = [](ost_device_t*, ost_dbuffer_t* b) { ost::plugin::destroy<Buffer>(b); };
   t.buffer_map = buffer_map;
   t.buffer_unmap = buffer_unmap;
   t.buffer_write = buffer_write;
   t.buffer_read = buffer_read;
   t.queue_create = queue_create;
-  t.queue_destroy = [](ost_queue_t* q) { destroy<Queue>(q); };
-  t.timeline_create = timeline_create;
-  t.timeline_destroy = [](ost_timeline_t* l) { destroy<TimelinePtr>(l); };
-  t.timeline_query = timeline_query;
-  t.timeline_signal = timeline_signal;
-  t.timeline_wait = timeline_wait;
-  t.timeline_fail = timeline_fail;
+  t.queue_destroy = [](ost_queue_t* q) { ost::plugin::destroy<Queue>(q); };
+  ost::plugin::timeline_entries(t);
   t.queue_submit = queue_submit;
   t.compiler_key = compiler_key_entry;
   t.compile = compile;
   t.image_check = image_check;
   t.executable_load = executable_load;
-  t.executable_unload = [](ost_executable_t* x) { destroy<ExecutableHandle>(x); };
+  t.executable_unload = [](ost_executable_t* x) { ost::plugin::destroy<ExecutableHandle>(x); };
   t.executable_entry = executable_entry;
   t.profile_enable = profile_enable;
   t.profile_drain = profile_drain;

@@ -186,36 +186,36 @@ Executable::~Executable() {
   device_->api().hipModuleUnload(module_);
 }
 
-void Executable::check_launch(size_t refs, size_t vars, const uint64_t grid[3],
-                              const uint32_t group[3]) const {
-  if (refs != head_.params || vars != head_.vars)
-    fail(OST_INVALID_ARGUMENT, refs, " buffers and ", vars, " variables, the kernel has ",
-         head_.params, " and ", head_.vars);
+void Executable::check(const Command& c) const {
+  if (c.entry != 0) fail(OST_NOT_FOUND, "entry ", c.entry, " of an image with 1");
+  if (c.refs.size() != head_.params || c.vars.size() != head_.vars)
+    fail(OST_INVALID_ARGUMENT, c.refs.size(), " buffers and ", c.vars.size(),
+         " variables, the kernel has ", head_.params, " and ", head_.vars);
   constexpr uint64_t kMost[] = {0x7fffffff, 0xffff, 0xffff};  // blocks of a grid
   uint64_t lanes = 1;
   for (int d = 0; d < 3; ++d) {
-    if (group[d] == 0 || grid[d] % group[d] != 0)
-      ost::plugin::fail_rule(8, "a grid of ", grid[d], " work-items in groups of ", group[d]);
-    if (grid[d] / group[d] > kMost[d] || grid[d] > 0xffffffffu)
-      fail(OST_INVALID_ARGUMENT, grid[d] / group[d], " groups in dimension ", d, ", HIP has ",
-           kMost[d], " and 2^32 work-items at most");
-    lanes *= group[d];
+    const uint64_t groups = c.grid[d] / c.group[d];
+    if (groups > kMost[d] || c.grid[d] > 0xffffffffu)
+      fail(OST_INVALID_ARGUMENT, groups, " groups in dimension ", d, ", HIP has ", kMost[d],
+           " and 2^32 work-items at most");
+    lanes *= c.group[d];
   }
   if (lanes > device_->info().max_group)
     fail(OST_INVALID_ARGUMENT, "a group of ", lanes, " work-items, this device has ",
          device_->info().max_group);
 }
 
-void Executable::launch(Stream stream, std::span<std::byte* const> params,
-                        std::span<const int64_t> vars, const uint64_t grid[3],
-                        const uint32_t group[3]) const {
-  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return;
+void Executable::launch(Stream stream, const Command& c) const {
+  if (c.grid[0] == 0 || c.grid[1] == 0 || c.grid[2] == 0) return;
+  std::vector<std::byte*> params;
+  for (const Command::Ref& r : c.refs) params.push_back(r.buffer->memory->data() + r.offset);
+  std::vector<int64_t> vars(c.vars);
   std::vector<void*> arguments;
-  for (std::byte* const& p : params) arguments.push_back(const_cast<std::byte**>(&p));
-  for (const int64_t& v : vars) arguments.push_back(const_cast<int64_t*>(&v));
-  const auto blocks = [&](int d) { return static_cast<unsigned>(grid[d] / group[d]); };
+  for (std::byte*& p : params) arguments.push_back(&p);
+  for (int64_t& v : vars) arguments.push_back(&v);
+  const auto blocks = [&](int d) { return static_cast<unsigned>(c.grid[d] / c.group[d]); };
   device_->check(device_->api().hipModuleLaunchKernel(function_, blocks(0), blocks(1), blocks(2),
-                                                      group[0], group[1], group[2], 0, stream,
+                                                      c.group[0], c.group[1], c.group[2], 0, stream,
                                                       arguments.data(), nullptr),
                  "hipModuleLaunchKernel");
 }

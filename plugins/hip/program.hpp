@@ -21,6 +21,9 @@ std::string compiler_key(const Api& api);
 // hip-cpp -> image. One at a time in a process: hipRTC 5 corrupts its heap when two threads compile.
 std::string build_image(const Api& api, const ost_compile_t& job);
 
+class Executable;
+using Command = ost::plugin::Command<Buffer, Executable>;
+
 // A loaded image.
 class Executable {
  public:
@@ -30,11 +33,9 @@ class Executable {
   ~Executable();
 
   const std::string& entry() const { return head_.entry; }
-  // Fails unless a kernel with that many arguments can be launched in that shape.
-  void check_launch(size_t refs, size_t vars, const uint64_t grid[3],
-                    const uint32_t group[3]) const;
-  void launch(Stream stream, std::span<std::byte* const> params, std::span<const int64_t> vars,
-              const uint64_t grid[3], const uint32_t group[3]) const;
+  // Fails unless it has the entry, takes that many arguments and can be launched in that shape.
+  void check(const Command& command) const;
+  void launch(Stream stream, const Command& command) const;
 
  private:
   DevicePtr device_;

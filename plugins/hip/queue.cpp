@@ -60,75 +60,42 @@ class Queue::Stopwatch {
   uint64_t base_ns_ = 0;
 };
 
+static std::byte* data_of(const Command::Ref& ref) {
+  return ref.buffer->memory->data() + ref.offset;
+}
+
 Queue::Queue(DevicePtr device)
-    : device_(std::move(device)), stream_(device_->api(), device_->index()) {
-  thread_ = std::thread([this] { work(); });
-}
+    : device_(std::move(device)),
+      stream_(device_->api(), device_->index()),
+      worker_(device_->uses()) {}
 
-Queue::~Queue() {
-  {
-    const std::scoped_lock lock(mutex_);
-    closing_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void Queue::submit(std::vector<Point> waits, std::vector<Command> commands,
-                   std::vector<Point> signals) {
-  std::vector<const Memory*> buffers;
-  for (const Command& c : commands)
-    for (const Command::Ref& r : c.refs) buffers.push_back(r.memory);
+void Queue::submit(std::vector<Command> commands, ost::plugin::Worker::Job job) {
   device_->use();
-  device_->begin_work(buffers);
-  {
-    const std::scoped_lock lock(mutex_);
-    jobs_.push_back(
-        {std::move(waits), std::move(commands), std::move(signals), std::move(buffers)});
-  }
-  changed_.notify_all();
-}
-
-void Queue::work() {
-  for (;;) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return closing_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-    }
-    std::optional<ost::plugin::Failure> failure;
+  for (const Command& c : commands)
+    if (c.kind == OST_CMD_DISPATCH) c.executable->check(c);
+  job.run = [this, commands = std::move(commands)] {
     try {
-      run(job);
+      run(commands);
     } catch (...) {
-      failure = ost::plugin::current_failure();
-      // Commands before the one that failed may still run, and read what the host frees next.
+      // Those before the one that failed may still run.
       device_->api().hipStreamSynchronize(stream_.get());
+      throw;
     }
-    device_->end_work(job.buffers);  // before the signal: who waits for it finds them unused
-    for (const Point& p : job.signals) {
-      if (failure)
-        p.timeline->fail_with(failure->error());
-      else
-        ost::plugin::fence([&] { p.timeline->signal(p.value); });
-    }
-  }
+  };
+  worker_.accept(std::move(job));
 }
 
-void Queue::run(const Job& job) {
-  for (const Point& p : job.waits) p.timeline->wait(p.value, UINT64_MAX);
+void Queue::run(const std::vector<Command>& commands) {
   device_->use();
   std::optional<Stopwatch> watch;
   {
     const std::scoped_lock lock(mutex_);
     if (profiling_) watch.emplace(*this);
   }
-  for (uint32_t i = 0; i < job.commands.size(); ++i) {
-    const bool timed = watch && job.commands[i].kind == OST_CMD_DISPATCH;
+  for (uint32_t i = 0; i < commands.size(); ++i) {
+    const bool timed = watch && commands[i].kind == OST_CMD_DISPATCH;
     if (timed) watch->start(i);
-    give(job.commands[i]);
+    give(commands[i]);
     if (timed) watch->stop();
   }
   device_->check(device_->api().hipStreamSynchronize(stream_.get()), "hipStreamSynchronize");
@@ -140,16 +107,11 @@ void Queue::run(const Job& job) {
 
 void Queue::give(const Command& c) {
   if (c.kind == OST_CMD_FILL) return fill(c);
-  if (c.kind == OST_CMD_COPY) {
-    if (c.refs[0].size == 0) return;
-    return device_->check(
-        device_->api().hipMemcpyAsync(c.refs[0].data(), c.refs[1].data(), c.refs[0].size,
-                                      kMemcpyDefault, stream_.get()),
-        "hipMemcpyAsync");
-  }
-  std::vector<std::byte*> params;
-  for (const Command::Ref& r : c.refs) params.push_back(r.data());
-  c.executable->launch(stream_.get(), params, c.vars, c.grid, c.group);
+  if (c.kind == OST_CMD_DISPATCH) return c.executable->launch(stream_.get(), c);
+  if (c.refs[0].size == 0) return;
+  device_->check(device_->api().hipMemcpyAsync(data_of(c.refs[0]), data_of(c.refs[1]),
+                                               c.refs[0].size, kMemcpyDefault, stream_.get()),
+                 "hipMemcpyAsync");
 }
 
 void Queue::fill(const Command& c) {
@@ -159,17 +121,17 @@ void Queue::fill(const Command& c) {
   const bool aligned = to.offset % c.fill_pattern_size == 0;
   const uint64_t count = to.size / c.fill_pattern_size;
   if (c.fill_pattern_size == 1)
-    return device_->check(api.hipMemsetAsync(to.data(), static_cast<int>(c.fill_pattern & 0xff),
+    return device_->check(api.hipMemsetAsync(data_of(to), static_cast<int>(c.fill_pattern & 0xff),
                                              count, stream_.get()),
                           "hipMemsetAsync");
   if (c.fill_pattern_size == 2 && aligned && api.hipMemsetD16Async != nullptr)
     return device_->check(
-        api.hipMemsetD16Async(to.data(), static_cast<unsigned short>(c.fill_pattern), count,
+        api.hipMemsetD16Async(data_of(to), static_cast<unsigned short>(c.fill_pattern), count,
                               stream_.get()),
         "hipMemsetD16Async");
   if (c.fill_pattern_size == 4 && aligned && api.hipMemsetD32Async != nullptr)
     return device_->check(
-        api.hipMemsetD32Async(to.data(), static_cast<int>(c.fill_pattern), count, stream_.get()),
+        api.hipMemsetD32Async(data_of(to), static_cast<int>(c.fill_pattern), count, stream_.get()),
         "hipMemsetD32Async");
   fill_from_host(c);
 }
@@ -181,7 +143,7 @@ void Queue::fill_from_host(const Command& c) {
   for (uint64_t i = 0; i < bytes.size(); i += c.fill_pattern_size)
     std::memcpy(&bytes[i], &c.fill_pattern, c.fill_pattern_size);
   for (uint64_t at = 0; at < to.size; at += bytes.size())
-    device_->check(device_->api().hipMemcpyAsync(to.data() + at, bytes.data(),
+    device_->check(device_->api().hipMemcpyAsync(data_of(to) + at, bytes.data(),
                                                  std::min<uint64_t>(bytes.size(), to.size - at),
                                                  kMemcpyDefault, stream_.get()),
                    "hipMemcpyAsync");
@@ -197,12 +159,9 @@ void Queue::enable_profile(bool on) {
   profiling_ = on;
 }
 
-std::vector<ost_profile_record_t> Queue::drain_profile(size_t most) {
+void Queue::drain_profile(ost_profile_record_t* out, uint32_t capacity, uint32_t* out_count) {
   const std::scoped_lock lock(mutex_);
-  const auto n = static_cast<std::ptrdiff_t>(std::min(most, times_.size()));
-  std::vector<ost_profile_record_t> out(times_.begin(), times_.begin() + n);
-  times_.erase(times_.begin(), times_.begin() + n);
-  return out;
+  ost::plugin::drain_records(times_, out, capacity, out_count);
 }
 
 }  // namespace hip

@@ -3,17 +3,21 @@
 //
 //   plugin/error.hpp       Failure, fence, cat, sinks, sizes of structs, the host table
 //   plugin/negotiate.hpp   the exported function
+//   plugin/command.hpp     handles and commands, checked
 //   plugin/timeline.hpp    a timeline for work done by host threads
 //   plugin/sync.hpp        the three classes that a synchronous device implements
+//   plugin/work.hpp        queues of a device that works on its own
 //   plugin/sync_table.hpp  the driver table made from them: queue, command lists, memory, profiling
 #ifndef OSTINATO_PLUGIN_HPP_
 #define OSTINATO_PLUGIN_HPP_
 
+#include "plugin/command.hpp"
 #include "plugin/error.hpp"
 #include "plugin/negotiate.hpp"
 #include "plugin/sync.hpp"
 #include "plugin/sync_queue.hpp"
 #include "plugin/sync_table.hpp"
 #include "plugin/timeline.hpp"
+#include "plugin/work.hpp"
 
 #endif  // OSTINATO_PLUGIN_HPP_

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "command.hpp"
 #include "sync.hpp"
 #include "timeline.hpp"
 
@@ -54,13 +55,6 @@ struct Queue {
   Profile profile;
 };
 
-// The opaque handles of plugin.h are these structs.
-template <class T, class Handle>
-T& object(Handle* handle) {
-  if (handle == nullptr) fail_rule(11, "a handle is null");
-  return *reinterpret_cast<T*>(handle);
-}
-
 inline Range part_of(const Buffer& buffer, uint64_t offset, uint64_t size) {
   if (offset > buffer.size || size > buffer.size - offset) {
     fail_rule(8, "bytes ", offset, " to ", offset, " + ", size, " are outside a buffer of ",
@@ -71,32 +65,6 @@ inline Range part_of(const Buffer& buffer, uint64_t offset, uint64_t size) {
 inline Range resolve(const ost_ref_t& ref) {
   if (ref.slot != 0) fail_rule(8, "a slot is used outside a command list");
   return part_of(object<Buffer>(ref.buffer), ref.offset, ref.size);
-}
-
-// Arrays of structs that can grow have the size of their first element as stride (rule 2).
-inline const ost_command_t& command_at(const ost_command_t* commands, uint32_t index) {
-  const auto* at =
-      reinterpret_cast<const unsigned char*>(commands) + size_t{index} * commands->size;
-  const auto& command = *reinterpret_cast<const ost_command_t*>(at);
-  if (index > 0 && command.size != commands->size)
-    fail_rule(2, "command ", index, " has another size than command 0");
-  check_size(&command, "ost_command_t");
-  return command;
-}
-
-inline void check_shape(const ost_command_t& c) {
-  if (c.ref_count > 0 && c.refs == nullptr)
-    fail_rule(8, "a command has ", c.ref_count, " refs and no array");
-  if (c.kind == OST_CMD_COPY && c.ref_count != 2)
-    fail_rule(8, "copy has ", c.ref_count, " refs, wanted 2");
-  if (c.kind == OST_CMD_FILL) {
-    const uint32_t n = c.fill_pattern_size;
-    if (c.ref_count != 1) fail_rule(8, "fill has ", c.ref_count, " refs, wanted 1");
-    if (n != 1 && n != 2 && n != 4 && n != 8)
-      fail_rule(8, "fill pattern has ", n, " bytes, wanted 1, 2, 4 or 8");
-  }
-  if (c.kind < OST_CMD_COPY || c.kind > OST_CMD_CMDLIST)
-    fail_rule(1, "unknown command kind ", c.kind);
 }
 
 inline void copy(Range to, Range from) {

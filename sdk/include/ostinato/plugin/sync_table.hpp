@@ -30,16 +30,6 @@ ost_status_t device_fence(const DevicePtr& device, ost_error_t* error, Body&& bo
   if (status == OST_DEVICE_LOST) device->lose();
   return status;
 }
-template <class T, class Handle>
-T* handle_of(std::unique_ptr<T> object, Handle** out) {
-  if (out == nullptr) fail_rule(5, "the out-parameter is null");
-  *out = reinterpret_cast<Handle*>(object.get());
-  return object.release();
-}
-template <class T, class Handle>
-void destroy(Handle* handle) noexcept {
-  fence([&] { delete reinterpret_cast<T*>(handle); });
-}
 inline ost_status_t null_handle(ost_error_t* error) noexcept {
   return report(error, Failure(OST_INVALID_ARGUMENT, "a handle is null", 11).error());
 }
@@ -54,21 +44,6 @@ inline std::byte* allocate(SyncDevice& device, uint64_t size, uint32_t align) {
   const uint64_t most = device.heap_bytes();
   if (most != 0 && size > most) fail(OST_OUT_OF_MEMORY, size, " bytes of a heap that has ", most);
   return static_cast<std::byte*>(device.allocate(size, std::max(align, device.min_align())));
-}
-
-inline void drain(Queue& queue, ost_profile_record_t* out, uint32_t capacity, uint32_t* out_count) {
-  if (out_count == nullptr || (capacity > 0 && out == nullptr))
-    fail_rule(5, "the out-parameter is null");
-  auto& records = queue.profile.records();
-  const auto n = static_cast<uint32_t>(std::min<size_t>(capacity, records.size()));
-  const size_t stride = n > 0 ? out->size : 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    auto* at = reinterpret_cast<unsigned char*>(out) + i * stride;
-    reinterpret_cast<ost_profile_record_t*>(at)->size = static_cast<uint32_t>(stride);
-    fill_out(reinterpret_cast<ost_profile_record_t*>(at), records[i], "ost_profile_record_t");
-  }
-  records.erase(records.begin(), records.begin() + n);
-  *out_count = n;
 }
 
 // --- entries
@@ -306,7 +281,9 @@ inline void queue_entries(ost_driver_table_t& t) {
   };
   t.profile_drain = [](ost_queue_t* q, ost_profile_record_t* out, uint32_t capacity,
                        uint32_t* out_count, ost_error_t* error) noexcept {
-    return fence(error, [&] { drain(object<Queue>(q), out, capacity, out_count); });
+    return fence(error, [&] {
+      drain_records(object<Queue>(q).profile.records(), out, capacity, out_count);
+    });
   };
 }
 
