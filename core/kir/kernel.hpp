@@ -114,8 +114,7 @@ struct Kernel {
   friend bool operator==(const Kernel& a, const Kernel& b);
 };
 
-// --- forms
-// -----------------------------------------------------------------------------------------------------------
+// --- forms ---
 std::vector<uint8_t> to_binary(const Kernel& kernel);
 Result<Kernel> from_binary(
     std::span<const uint8_t> bytes);        // structure only; verify() judges the meaning
@@ -124,8 +123,7 @@ std::vector<std::string> to_lines(const Kernel& kernel);  // the same, for the m
 Result<Kernel> from_text(std::string_view text);          // errors name the line
 std::string hash_of(const Kernel& kernel);  // sha256 of the binary form, 64 hex digits
 
-// --- checks
-// ----------------------------------------------------------------------------------------------------------
+// --- checks ---
 // Types, operand classes, axis scoping, slots, roles, access rules; of a kernel of level 2 what
 // level2.hpp says. Errors name the record.
 Result<> verify(const Kernel& kernel);
@@ -134,8 +132,7 @@ Result<> verify(const Kernel& kernel);
 // by masks). Errors name the record.
 Result<> prove_bounds(const Kernel& kernel);
 
-// --- the oracle
-// ------------------------------------------------------------------------------------------------------
+// --- the oracle ---
 struct ParamData {
   void* data = nullptr;
   uint64_t bytes = 0;
@@ -146,8 +143,7 @@ struct ParamData {
 Result<> interpret(const Kernel& kernel, std::span<const ParamData> params,
                    std::span<const int64_t> vars);
 
-// --- building
-// --------------------------------------------------------------------------------------------------------
+// --- building ---
 // Appends records with hash-consing (an equal record is not made twice) and folds integer and
 // boolean arithmetic on constants and identities (x+0, x*1, x/1, 0*x, (a*c + b)/c with 0 <= b < c,
 // where/mask on constants, min/max by known ranges). Floats are never folded, except const casts

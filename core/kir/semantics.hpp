@@ -46,8 +46,7 @@ constexpr T from_bits(Bits<T> b) {
 template <Float T>
 inline constexpr Bits<T> kSignBit = Bits<T>{1} << (8 * sizeof(T) - 1);
 
-// --- one operand
-// -----------------------------------------------------------------------------------------------------
+// --- one operand ---
 template <Float T>
 constexpr T neg(T x) {
   return from_bits<T>(bits(x) ^ kSignBit<T>);
@@ -66,8 +65,7 @@ constexpr T abs(T x) {
   return x;
 }
 
-// --- two operands
-// ----------------------------------------------------------------------------------------------------
+// --- two operands ---
 template <Float T>
 constexpr T add(T a, T b) {
   return a + b;
@@ -151,8 +149,7 @@ constexpr T shr(T a, T b) {
   return n >= 8 * sizeof(T) ? T{0} : static_cast<T>(a >> n);
 }
 
-// --- ldexp: x * 2^n with one rounding
-// ----------------------------------------------------------------------------------
+// --- ldexp: x * 2^n with one rounding ---
 inline float ldexp(float x, int32_t n) {
   // Exact in double for every f32 and |n| <= 400; beyond that the result is 0 or infinity all the
   // same.
@@ -169,8 +166,7 @@ inline double ldexp(double x, int32_t n) {
   return std::ldexp(x, n);
 }
 
-// --- casts
-// -------------------------------------------------------------------------------------------------------------
+// --- casts ---
 inline float widen(F16 x) { return f16_to_f32(x.bits); }
 inline float widen(BF16 x) { return bf16_to_f32(x.bits); }
 

@@ -125,8 +125,7 @@ Value IndexSimplifier::comparison(const Inst& inst) {
   return kNone;
 }
 
-// --- spelling
-// ---------------------------------------------------------------------------------------------------------
+// --- spelling ---
 
 Value IndexSimplifier::raw(Op op, Value a, Value b) {
   const Value v = pool_.intern(make_inst(op, DType::i64, {a, b}));

@@ -148,8 +148,7 @@ TEST(Interpret, MatmulIsFastEnoughToBeAnOracle) {
   }
 }
 
-// --- carry axes
-// -------------------------------------------------------------------------------------------------------
+// --- carry axes ---
 
 TEST(InterpretCarry, EachIterationSeesTheStoresOfTheEarlierOnes) {
   // Running sum in place: s[0] += x[c]; y[c] = s[0]
@@ -227,8 +226,7 @@ TEST(Interpret, InPlaceUpdatesUseTheValueOfTheirOwnPoint) {
   EXPECT_EQ(o.contents<float>(0)[599], 1198);
 }
 
-// --- rare
-// ---------------------------------------------------------------------------------------------------------------
+// --- rare ---
 
 TEST(InterpretRare, TheHintChangesNoValue) {
   // The guarded value and one that other records use as well.
@@ -249,8 +247,7 @@ TEST(InterpretRare, TheHintChangesNoValue) {
     EXPECT_EQ(make(true, limit), make(false, limit)) << limit;
 }
 
-// --- errors
-// -------------------------------------------------------------------------------------------------------------
+// --- errors ---
 
 std::string error_of(const Result<>& r) { return r ? "no error" : r.error().message; }
 

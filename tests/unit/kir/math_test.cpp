@@ -28,8 +28,7 @@ std::vector<Float> evaluate(Fn fn, const std::vector<Float>& x, const std::vecto
   return out;
 }
 
-// --- hashes
-// ------------------------------------------------------------------------------------------------------------
+// --- hashes ---
 
 template <class Float>
 uint64_t hash_of(Fn fn, int bits) {
@@ -74,8 +73,7 @@ TEST_P(MathHash, OfF64IsTheCommittedOne) {
   EXPECT_EQ(hash_of<double>(GetParam(), kBits64), *want);
 }
 
-// --- error bounds
-// ------------------------------------------------------------------------------------------------------
+// --- error bounds ---
 
 // The bounds that docs/numerics.md publishes, in units in the last place: normal and subnormal
 // results.
@@ -204,8 +202,7 @@ TEST(MathGelu, ErrorIsSmallAbsolutelyWhereItIsNotRelatively) {
                 reference<double>(Fn::gelu, static_cast<double>(x[i]), 0), 4.5e-7);
 }
 
-// --- special cases
-// -------------------------------------------------------------------------------------------------------
+// --- special cases ---
 
 template <class Float>
 class MathSpecial : public ::testing::Test {
@@ -331,8 +328,7 @@ TYPED_TEST(MathSpecial, PowFollowsAnnexF) {
   }
 }
 
-// --- agreement
-// -----------------------------------------------------------------------------------------------------------
+// --- agreement ---
 
 TEST(StrictExp, OfTheAttnOrderHasTheBitsOfTheExpansion) {
   std::vector<float> x;

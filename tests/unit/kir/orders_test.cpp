@@ -148,8 +148,7 @@ TEST(OrderTree, ProductsStartAtOne) {
   EXPECT_TRUE(same_bits(o.result<float>()[0], acc[0]));
 }
 
-// --- attn
-// ----------------------------------------------------------------------------------------------------------------
+// --- attn ---
 
 float max_nan_wins(float a, float b) { return scalar::max(a, b); }
 
@@ -254,8 +253,7 @@ TEST(OrderAttnMask, ARowWithoutVisibleKeysIsZero) {
   EXPECT_TRUE(same_bits(attn({1, 2}, {0, 0}, {3, 4}, 1, 2, 1), std::vector<float>{0}));
 }
 
-// --- any
-// -------------------------------------------------------------------------------------------------------------
+// --- any ---
 
 TEST(OrderAny, MaxAndMinLetNaNWinAndOrderZeros) {
   const float nan = std::numeric_limits<float>::quiet_NaN(),
