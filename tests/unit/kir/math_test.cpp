@@ -10,6 +10,7 @@
 #include "core/kir/strict_exp.hpp"
 #include "tests/numerics/function_kernel.hpp"
 #include "tests/numerics/stratified.hpp"
+#include "tests/numerics/wide_reference.hpp"
 #include "tests/unit/kir/oracle.hpp"
 
 namespace ost::kir::testing {
@@ -98,43 +99,6 @@ Bound published_bound(Fn fn, bool f64) {
   return {};
 }
 
-template <class Wide>
-Wide reference(Fn fn, Wide x, Wide y) {
-  switch (fn) {
-    case Fn::exp:
-      return std::exp(x);
-    case Fn::exp2:
-      return std::exp2(x);
-    case Fn::expm1:
-      return std::expm1(x);
-    case Fn::log:
-      return std::log(x);
-    case Fn::log2:
-      return std::log2(x);
-    case Fn::log1p:
-      return std::log1p(x);
-    case Fn::sin:
-      return std::sin(x);
-    case Fn::cos:
-      return std::cos(x);
-    case Fn::tanh:
-      return std::tanh(x);
-    case Fn::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Fn::silu:
-      return x / (1 + std::exp(-x));
-    case Fn::erf:
-      return std::erf(x);
-    case Fn::gelu:
-      return x * std::erfc(-x / std::sqrt(Wide{2})) / 2;
-    case Fn::rsqrt:
-      return 1 / std::sqrt(x);
-    case Fn::pow:
-      break;
-  }
-  return std::pow(x, y);
-}
-
 template <class Float>
 Float input_for(Fn fn, uint64_t i) {
   const auto unit = static_cast<double>(static_cast<int64_t>(numerics::mix(i))) * 0x1p-63;
@@ -170,7 +134,7 @@ void check_bound(Fn fn) {
   }
   const auto got = evaluate(fn, x, y);
   for (size_t i = 0; i < x.size(); ++i) {
-    const Wide exact = reference<Wide>(fn, x[i], y[i]);
+    const Wide exact = numerics::wide_reference<Wide>(fn, x[i], y[i]);
     if (!std::isfinite(static_cast<Float>(exact)) || static_cast<Float>(exact) == 0) continue;
     if (fn == Fn::gelu && x[i] <= -1) continue;  // composed: bounded absolutely, below
     const int e = std::max(std::ilogb(exact) + 1, Limits::min_exponent);
@@ -199,7 +163,7 @@ TEST(MathGelu, ErrorIsSmallAbsolutelyWhereItIsNotRelatively) {
   const auto got = evaluate(Fn::gelu, x);
   for (size_t i = 0; i < x.size(); ++i)
     EXPECT_NEAR(static_cast<double>(got[i]),
-                reference<double>(Fn::gelu, static_cast<double>(x[i]), 0), 4.5e-7);
+                numerics::wide_reference<double>(Fn::gelu, static_cast<double>(x[i]), 0), 4.5e-7);
 }
 
 // --- special cases ---
