@@ -21,7 +21,7 @@ text = open("sdk/include/ostinato/ostinato.h").read()
 text = re.sub(r'#include "([^"]+)"', r"#include <ostinato/\1>", re.sub(r"/\*.*?\*/", " ", text, flags=re.S))
 print(re.sub(r"(OST_EXPORT\b[^;{]*?\bost_\w+\s*\([^;]*\))\s*;", r"\1 { __builtin_trap(); }", text))
 PYTHON
-"${CC:-cc}" -std=gnu2x -w -g -fPIC -shared -Isdk/include -o "$folder/stub.so" "$folder/stub.c"
+"${CC:-cc}" -std=gnu2x -w -g "-ffile-prefix-map=$folder/=" -fPIC -shared -Isdk/include -o "$folder/stub.so" "$folder/stub.c"
 if [ "${1:-}" != --check ]; then
   abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --out-file "$dump" "$folder/stub.so"
   exit 0
