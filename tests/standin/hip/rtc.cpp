@@ -93,8 +93,8 @@ bool take_options(int count, const char* const* options, std::vector<std::string
 }
 
 Result compile(Program& program, int count, const char* const* options) {
-  char folder[] = "/tmp/hip-standin-XXXXXX";
-  if (mkdtemp(folder) == nullptr) return kRtcOutOfMemory;
+  std::string folder = fs::temp_directory_path() / "hip-standin-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return kRtcOutOfMemory;
   const fs::path dir = folder;
   std::ofstream(dir / "kernel.cpp")
       << "#include \"" OST_STANDIN_PRELUDE "\"\n#line 1 \"kernel.hip\"\n"
