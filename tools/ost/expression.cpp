@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -160,7 +162,8 @@ std::string read_all(std::istream& in) { return {std::istreambuf_iterator<char>(
 // Errors of the language in the file's name: "block.ost:3:7: ..." for "dsl: 3:7: ...".
 ostinato::Program compile_file(const Options& options, const std::string& path, InputFiles& files) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Failure(kBadInput, fmt::format("{}: cannot be read", path));
+  if (!file)
+    throw Failure(kBadInput, fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   const std::string text = read_all(file);
   try {
     return ExpressionBuilder(options, text, files).build();
