@@ -3,21 +3,17 @@
 #include <algorithm>
 
 #include "core/kir/math.hpp"
-#include "core/kir/range.hpp"
 
 namespace ost::codegen {
 
 using kir::Inst;
 
 Evaluator::Evaluator(const kir::Kernel& kernel, const kir::Scope& scope, GroupBuilder& builder)
-    : k_(kernel), scope_(scope), b_(builder), now_(kernel.insts.size(), kNone) {
-  std::vector<kir::Range> ranges;
-  ranges.reserve(k_.insts.size());
-  for (Value v = 0; v < k_.insts.size(); ++v) {
-    ranges.push_back(kir::transfer(k_, v, [&](Value s) { return ranges[s]; }));
-    upper_.push_back(ranges.back().hi);
-  }
-}
+    : k_(kernel),
+      scope_(scope),
+      b_(builder),
+      now_(kernel.insts.size(), kNone),
+      ranges_(kir::ranges_of(kernel)) {}
 
 void Evaluator::declare() {
   for (const Op op : {Op::var, Op::param}) {

@@ -8,6 +8,7 @@
 
 #include "core/codegen/group_builder.hpp"
 #include "core/codegen/plan.hpp"
+#include "core/kir/range.hpp"
 
 namespace ost::codegen {
 
@@ -59,7 +60,7 @@ class Evaluator {
   const kir::Scope& scope() const { return scope_; }
   GroupBuilder& builder() { return b_; }
   Value extent(Value axis) { return value(k_.insts[axis].src[0]); }
-  int64_t max_extent(Value axis) const { return upper_[k_.insts[axis].src[0]]; }
+  int64_t max_extent(Value axis) const { return ranges_[k_.insts[axis].src[0]].hi; }
   // exp(x) in f32, strict.
   Value exp(Value x);
   // An array of 64 elements that the group shares; who uses it leaves a barrier behind. `which`:
@@ -82,7 +83,7 @@ class Evaluator {
   GroupBuilder& b_;
   std::vector<Value> now_;  // by record of level 1
   std::vector<Undo> undo_;
-  std::vector<int64_t> upper_;  // by record
+  std::vector<kir::Range> ranges_;  // by record
   AxisSet bound_ = 0;
   kir::Kernel exp_;  // the expansion, made at first use
   std::map<std::pair<DType, int>, Value> scratch_;

@@ -22,15 +22,12 @@ bool is_reduction(Op op) { return op >= Op::reduce && op <= Op::attn; }
 class Planner {
  public:
   Planner(const kir::Kernel& kernel, const kir::Scope& scope, const Target& target)
-      : k_(kernel), scope_(scope), target_(target) {
+      : k_(kernel), scope_(scope), target_(target), ranges_(kir::ranges_of(kernel)) {
     for (size_t i = 0; i < scope_.axes.size(); ++i) {
       const auto role = static_cast<kir::Role>(k_.insts[scope_.axes[i]].aux);
       if (role == kir::Role::carry) carry_ |= AxisSet{1} << i;
       if (role == kir::Role::reduce) reduce_ |= AxisSet{1} << i;
     }
-    ranges_.reserve(k_.insts.size());
-    for (Value v = 0; v < k_.insts.size(); ++v)
-      ranges_.push_back(kir::transfer(k_, v, [&](Value s) { return ranges_[s]; }));
   }
 
   Plan run() {

@@ -185,4 +185,12 @@ Range transfer(const Kernel& kernel, Value v, const RangeLookup& operands) {
   }
 }
 
+std::vector<Range> ranges_of(const Kernel& kernel) {
+  std::vector<Range> ranges;
+  ranges.reserve(kernel.insts.size());
+  for (Value v = 0; v < kernel.insts.size(); ++v)
+    ranges.push_back(transfer(kernel, v, [&](Value s) { return ranges[s]; }));
+  return ranges;
+}
+
 }  // namespace ost::kir

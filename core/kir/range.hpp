@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "core/kir/kernel.hpp"
 #include "core/kir/poly.hpp"
@@ -26,5 +27,8 @@ std::optional<Range> range_of(const Poly& p, const RangeLookup& atoms);
 
 // The range of a record from those of its operands, by interval arithmetic.
 Range transfer(const Kernel& kernel, Value v, const RangeLookup& operands);
+
+// By record: the range of its value over all variables, axes and memory.
+std::vector<Range> ranges_of(const Kernel& kernel);
 
 }  // namespace ost::kir
