@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/kir/declarations.hpp"
 #include "core/kir/level2.hpp"
 #include "core/kir/ops.hpp"
 #include "core/kir/typing.hpp"
@@ -8,7 +9,6 @@ namespace ost::kir {
 namespace {
 
 constexpr size_t kMaxRecords = size_t{1} << 20;
-constexpr size_t kMaxSlots = 1024;
 constexpr size_t kMaxDepth = 64;
 
 class Verifier {
@@ -26,8 +26,7 @@ class Verifier {
     if (open_.size() > 1)
       return wrong(open_.back().opener, "{}: the region is never closed",
                    info(kernel_.op(open_.back().opener)).name);
-    OST_TRY(slots(Op::param));
-    return slots(Op::var);
+    return check_declarations(kernel_);
   }
 
  private:
@@ -124,22 +123,6 @@ class Verifier {
 
   bool visible(Value v) const {
     return std::find(ids_.begin(), ids_.end(), region_of_[v]) != ids_.end();
-  }
-
-  Result<> slots(Op op) const {
-    std::vector<char> seen(op == Op::param ? kernel_.param_count() : kernel_.var_count(), 0);
-    if (seen.size() > kMaxSlots)
-      return fail(OST_INVALID_ARGUMENT, "kir: {} records of {} are above the limit of {}",
-                  seen.size(), info(op).name, kMaxSlots);
-    for (Value v = 0; v < kernel_.insts.size(); ++v) {
-      if (kernel_.op(v) != op) continue;
-      const uint64_t slot = kernel_.insts[v].imm;
-      if (slot >= seen.size() || seen[slot])
-        return wrong(v, "{}: slot {} of {}: slots must be dense and declared once", info(op).name,
-                     slot, seen.size());
-      seen[slot] = 1;
-    }
-    return {};
   }
 
   const Kernel& kernel_;

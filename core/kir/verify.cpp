@@ -2,6 +2,7 @@
 // lists the rules).
 #include <algorithm>
 
+#include "core/kir/declarations.hpp"
 #include "core/kir/level2.hpp"
 #include "core/kir/ops.hpp"
 #include "core/kir/scope.hpp"
@@ -11,7 +12,6 @@ namespace ost::kir {
 namespace {
 
 constexpr size_t kMaxRecords = size_t{1} << 20;
-constexpr uint32_t kMaxSlots = 1024;  // of params, and of vars: bounds the work below
 
 class Verifier {
  public:
@@ -41,17 +41,11 @@ class Verifier {
                 fmt::format(format, std::forward<Args>(args)...));
   }
 
-  // Slots are dense and declared once; axes are numbered in order; variables have sensible bounds.
+  // Axes are numbered in order.
   Result<> declarations() const {
     uint64_t axes = 0;
     for (Value v = 0; v < kernel_.insts.size(); ++v) {
       const Inst& inst = kernel_.insts[v];
-      if (kernel_.op(v) == Op::var) {
-        const auto min = static_cast<int64_t>(kernel_.insts[inst.src[0]].imm);
-        const auto max = static_cast<int64_t>(kernel_.insts[inst.src[1]].imm);
-        if (min < 0) return wrong(v, "var: the minimum is {}, wanted at least 0", min);
-        if (max < min) return wrong(v, "var: the maximum {} is below the minimum {}", max, min);
-      }
       if (kernel_.op(v) == Op::axis) {
         if (inst.imm != axes)
           return wrong(v, "axis: the id is {}, wanted {}: ids count the axes in order", inst.imm,
@@ -59,24 +53,7 @@ class Verifier {
         if (++axes > kMaxAxes) return wrong(v, "axis: the kernel has more than {} axes", kMaxAxes);
       }
     }
-    OST_TRY(slots(Op::param));
-    return slots(Op::var);
-  }
-
-  Result<> slots(Op op) const {
-    std::vector<char> seen(op == Op::param ? kernel_.param_count() : kernel_.var_count(), 0);
-    if (seen.size() > kMaxSlots)
-      return fail(OST_INVALID_ARGUMENT, "kir: {} records of {} are above the limit of {}",
-                  seen.size(), info(op).name, kMaxSlots);
-    for (Value v = 0; v < kernel_.insts.size(); ++v) {
-      if (kernel_.op(v) != op) continue;
-      const uint64_t slot = kernel_.insts[v].imm;
-      if (slot >= seen.size())
-        return wrong(v, "{}: slot {} of {}: slots must be dense", info(op).name, slot, seen.size());
-      if (seen[slot]) return wrong(v, "{}: slot {} is declared twice", info(op).name, slot);
-      seen[slot] = 1;
-    }
-    return {};
+    return check_declarations(kernel_);
   }
 
   uint64_t axes_of_role(Role role) const {

@@ -57,6 +57,14 @@ TEST(Level2Verify, RefusesDeclarationsInRegions) {
   EXPECT_EQ(refusal(kHead + "%7 = if bool %5\n%8 = local f32 4\n%9 = end bool %7\n"),
             "kir record 8: local: inside of a region");
 }
+TEST(Level2Verify, HoldsVariablesAndSlotsToTheRulesOfLevelOne) {
+  EXPECT_EQ(refusal(kHead + "%7 = const i64 -1\n%8 = var i64 slot=0 %7, %0\n"),
+            "kir record 8: var: the minimum is -1, wanted at least 0");
+  EXPECT_EQ(refusal(kHead + "%7 = var i64 slot=0 %0, %1\n"),
+            "kir record 7: var: the maximum 0 is below the minimum 4");
+  EXPECT_EQ(refusal(kHead + "%7 = param f32 slot=0 r %0\n"),
+            "kir record 7: param: slot 0 is declared twice");
+}
 TEST(Level2Verify, RefusesStepsThatDoNotAdvance) {
   EXPECT_EQ(refusal(kHead + "%7 = loop i64 %1, %0, %1\n%8 = end bool %7\n"),
             "kir record 7: loop: operand 2 is 0, wanted a number above 0");
