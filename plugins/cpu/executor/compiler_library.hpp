@@ -1,27 +1,18 @@
-// The other half of the plugin: libostinato_cpu_compiler.so beside it, opened on the first compile,
-// so that a process that only replays never maps LLVM. Stays loaded.
+// The other half of the plugin: libostinato_cpu_compiler.so beside it, opened on the first compile.
 #pragma once
 
-#include <mutex>
-#include <string>
+#include <ostinato/plugin/companion.hpp>
 
 #include "../abi/compiler.h"
 
 namespace ost_cpu {
 
-class CompilerLibrary {
+class CompilerLibrary : public ost::plugin::Companion<ost_cpu_compiler_t> {
  public:
-  // Any thread. OST_UNAVAILABLE with the linker's words if it is missing.
-  const ost_cpu_compiler_t& get();
-  // Its key, read from the file where possible.
-  std::string key();
+  CompilerLibrary();
 
- private:
-  const ost_cpu_compiler_t& open();
-
-  std::mutex mutex_;
-  const ost_cpu_compiler_t* compiler_ = nullptr;
-  std::string key_;
+ protected:
+  bool fits(const ost_cpu_compiler_t& compiler) const override;
 };
 
 }  // namespace ost_cpu
