@@ -251,6 +251,19 @@ ost_status_t ost_tensor_read(ost_tensor_t* tensor, void* data, uint64_t bytes, o
   });
 }
 
+ost_status_t ost_tensor_buffer(ost_tensor_t* tensor, ost_buffer_t** out_buffer,
+                               uint64_t* out_offset, ost_error_t* error) {
+  return with_tensor(tensor, error, [&](capture::Session& session) -> Result<> {
+    OST_TRY(require(out_buffer, "out_buffer"));
+    *out_buffer = nullptr;
+    OST_TRY(require(out_offset, "out_offset"));
+    OST_TRY_ASSIGN(const runtime::BufferRef storage, session.storage_of(tensor->tensor));
+    *out_buffer = new ost_buffer_t{1, tensor->session->context, storage.buffer};
+    *out_offset = storage.offset;
+    return {};
+  });
+}
+
 void ost_tensor_retain(ost_tensor_t* tensor) { retain(tensor); }
 
 void ost_tensor_release(ost_tensor_t* tensor) {

@@ -385,7 +385,7 @@ Result<> Session::uncaptured(const std::function<Result<>()>& body) {
   return done;
 }
 
-Result<> Session::read(const TensorPtr& tensor, std::span<uint8_t> out) {
+Result<runtime::BufferRef> Session::storage_of(const TensorPtr& tensor) {
   OST_TRY(tensor->check_fresh());
   if (capture_) {
     return fail(OST_JIT_ERROR,
@@ -394,12 +394,17 @@ Result<> Session::read(const TensorPtr& tensor, std::span<uint8_t> out) {
                 tensor->id());
   }
   OST_TRY(realize(std::span(&tensor, 1)));
+  return tensor->storage_;
+}
+
+Result<> Session::read(const TensorPtr& tensor, std::span<uint8_t> out) {
+  OST_TRY_ASSIGN(const runtime::BufferRef storage, storage_of(tensor));
   OST_TRY_ASSIGN(const uint64_t bytes, bytes_of(*tensor));
   if (out.size() != bytes)
     return fail(OST_INVALID_ARGUMENT, "tensor {} has {} bytes, the destination {}", tensor->id(),
                 bytes, out.size());
   if (bytes == 0) return {};
-  return tensor->storage_.buffer->read(tensor->storage_.offset, out);
+  return storage.buffer->read(storage.offset, out);
 }
 
 }  // namespace ost::capture

@@ -80,8 +80,9 @@ class Session {
   // part of the program. Values of the captured function cannot be used in it.
   Result<> uncaptured(const std::function<Result<>()>& body);
 
-  // Realizes and copies to the host. Nothing can be read while a function is captured, except
+  // Realizes; where the value is, or a copy of it on the host. Nothing can be read while a function is captured, except
   // outside of it (uncaptured): the program would hold what was read for ever.
+  Result<runtime::BufferRef> storage_of(const TensorPtr& tensor);
   Result<> read(const TensorPtr& tensor, std::span<uint8_t> out);
   // Concrete shape and bytes at the bound variables.
   Result<std::vector<int64_t>> shape_of(const Tensor& tensor) const;

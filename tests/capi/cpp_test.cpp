@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 namespace {
@@ -39,6 +40,27 @@ TEST(Cpp, RunsAProgram) {
   EXPECT_EQ(instance.output(0).shape, (std::vector<int64_t>{3, 2}));
   EXPECT_EQ(instance.var("n"), 3);
   EXPECT_EQ(instance.stats().compiles, 0u);
+}
+
+TEST(Cpp, MemoryOfTheCallersIsSharedAndGivenBack) {
+  const Context context = ref_context();
+  Session session(context);
+  alignas(64) float data[2] = {1, 2};
+  bool released = false;
+  {
+    std::optional<Tensor> sum;
+    {
+      const Buffer b =
+          Buffer::import(context, "ref:0", data, sizeof data, [&] { released = true; });
+      EXPECT_EQ(b.map(), data);
+      const Tensor x = session.tensor(b, 0, OST_DTYPE_F32, {2});
+      sum = session.op("add", {x, x});
+    }
+    EXPECT_FALSE(released) << "a lazy tensor still reads it";
+    const auto [storage, offset] = sum->buffer();
+    EXPECT_EQ(static_cast<const float*>(storage.map())[offset / sizeof(float) + 1], 4);
+  }
+  EXPECT_TRUE(released);
 }
 
 TEST(Cpp, ErrorsCarryStatusAndMessage) {

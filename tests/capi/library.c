@@ -129,6 +129,26 @@ void test_context(ost_context_t* context) {
   CHECK(left == 0);
 }
 
+static void count_release(void* user) { ++*(int*)user; }
+
+static void test_mapped_buffer(ost_context_t* context, const char* device) {
+  ost_buffer_t *buffer, *empty;
+  float data[] = {5, 6};
+  void* mapped = NULL;
+  OK(ost_buffer_create(context, device, sizeof data, &buffer, E));
+  OK(ost_buffer_create(context, device, 0, &empty, E));
+  OK(ost_buffer_write(buffer, 0, data, sizeof data, E));
+  const ost_status_t status = ost_buffer_map(buffer, &mapped, E);
+  CHECK(status == OST_OK || (status == OST_UNIMPLEMENTED && mapped == NULL));
+  if (status == OST_OK) CHECK(((float*)mapped)[1] == 6);
+  OK(ost_buffer_map(empty, &mapped, E));
+  CHECK(mapped == NULL);
+  FAILS(OST_INVALID_ARGUMENT, "buffer is NULL", ost_buffer_map(NULL, &mapped, E));
+  FAILS(OST_INVALID_ARGUMENT, "out_data is NULL", ost_buffer_map(buffer, NULL, E));
+  ost_buffer_release(buffer);
+  ost_buffer_release(empty);
+}
+
 void test_buffers(ost_context_t* context, const char* device) {
   ost_buffer_t* buffer;
   float data[] = {1, 2, 3, 4}, back[4] = {0};
@@ -157,7 +177,28 @@ void test_buffers(ost_context_t* context, const char* device) {
     CHECK(byte == 7);
     ost_buffer_release(buffer);
   }
+  int released = 0;
+  if (status == OST_OK) {
+    OK(ost_buffer_import_owned(context, device, memory, 64, count_release, &released, &buffer, E));
+    void* mapped = NULL;
+    OK(ost_buffer_map(buffer, &mapped, E));
+    CHECK(mapped == memory && released == 0);
+    ost_buffer_retain(buffer);
+    ost_buffer_release(buffer);
+    CHECK(released == 0);
+    ost_buffer_release(buffer);
+    CHECK(released == 1);
+  }
   free(memory);
   FAILS(OST_INVALID_ARGUMENT, "data is NULL",
         ost_buffer_import(context, device, NULL, 64, &buffer, E));
+  FAILS(OST_INVALID_ARGUMENT, "data is NULL",
+        ost_buffer_import_owned(context, device, NULL, 64, count_release, &released, &buffer, E));
+  FAILS(OST_INVALID_ARGUMENT, "release is NULL",
+        ost_buffer_import_owned(context, device, data, 16, NULL, NULL, &buffer, E));
+  FAILS(OST_UNAVAILABLE, "no device nowhere:0",
+        ost_buffer_import_owned(context, "nowhere:0", data, 16, count_release, &released, &buffer,
+                                E));
+  CHECK(released == (status == OST_OK));
+  test_mapped_buffer(context, device);
 }

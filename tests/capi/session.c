@@ -88,6 +88,15 @@ void test_tensors(ost_context_t* context, const char* device) {
   OK(ost_tensor_op(session, "full", NULL, 0, full, 3, device, &filled, E));
   CHECK(holds(filled, 1.5f, 1.5f));
   FAILS(OST_INVALID_ARGUMENT, "has 8 bytes", ost_tensor_read(filled, raw, 4, E));
+  ost_buffer_t* storage;
+  uint64_t offset;
+  OK(ost_tensor_buffer(sum, &storage, &offset, E)); /* realizes it */
+  CHECK(ost_tensor_is_realized(sum) == 1);
+  OK(ost_buffer_read(storage, offset, raw, sizeof raw, E));
+  CHECK(raw[0] == 4 && raw[1] == 2);
+  ost_buffer_release(storage);
+  FAILS(OST_INVALID_ARGUMENT, "tensor is NULL", ost_tensor_buffer(NULL, &storage, &offset, E));
+  FAILS(OST_INVALID_ARGUMENT, "out_offset is NULL", ost_tensor_buffer(sum, &storage, NULL, E));
   test_variables(session, device);
   ost_tensor_t* all[] = {a, b, sum, shared, there, filled};
   ost_session_destroy(session); /* the tensors keep it */

@@ -232,9 +232,19 @@ OST_EXPORT ost_status_t ost_buffer_create(ost_context_t* context, const char* de
 OST_EXPORT ost_status_t ost_buffer_import(ost_context_t* context, const char* device, void* data,
                                           uint64_t bytes, ost_buffer_t** out_buffer,
                                           ost_error_t* error);
+/* The same, and `release(user)` is called once when nothing uses the memory any more: from any
+ * thread, not into this library. After an error it is not called. */
+OST_EXPORT ost_status_t ost_buffer_import_owned(ost_context_t* context, const char* device,
+                                                void* data, uint64_t bytes,
+                                                void (*release)(void* user), void* user,
+                                                ost_buffer_t** out_buffer, ost_error_t* error);
 OST_EXPORT void ost_buffer_retain(ost_buffer_t* buffer);
 OST_EXPORT void ost_buffer_release(ost_buffer_t* buffer);
 OST_EXPORT uint64_t ost_buffer_bytes(const ost_buffer_t* buffer);
+/* The memory itself, for as long as the buffer lives. Programs that write it while it is looked at
+ * are the caller's business. OST_UNIMPLEMENTED if the host cannot see the device's memory; NULL for
+ * a buffer of no bytes. */
+OST_EXPORT ost_status_t ost_buffer_map(ost_buffer_t* buffer, void** out_data, ost_error_t* error);
 OST_EXPORT ost_status_t ost_buffer_write(ost_buffer_t* buffer, uint64_t offset, const void* data,
                                          uint64_t bytes, ost_error_t* error);
 OST_EXPORT ost_status_t ost_buffer_read(const ost_buffer_t* buffer, uint64_t offset, void* data,
@@ -724,6 +734,10 @@ OST_EXPORT uint32_t ost_tensor_is_realized(ost_tensor_t* tensor);
  * function is captured: the program would keep for ever what was read. */
 OST_EXPORT ost_status_t ost_tensor_read(ost_tensor_t* tensor, void* data, uint64_t bytes,
                                         ost_error_t* error);
+/* Realizes; the storage, shared, which the caller releases, and where in it the tensor starts.
+ * OST_JIT_ERROR where ost_tensor_read gives it. */
+OST_EXPORT ost_status_t ost_tensor_buffer(ost_tensor_t* tensor, ost_buffer_t** out_buffer,
+                                          uint64_t* out_offset, ost_error_t* error);
 OST_EXPORT void ost_tensor_retain(ost_tensor_t* tensor);
 OST_EXPORT void ost_tensor_release(ost_tensor_t* tensor);
 

@@ -2,7 +2,10 @@
 #ifndef OSTINATO_APP_INSTANCE_HPP_
 #define OSTINATO_APP_INSTANCE_HPP_
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program.hpp"
@@ -16,7 +19,33 @@ class Buffer {
     call(ost_buffer_create, context.get(), device.c_str(), bytes, &buffer);
     handle_ = SharedHandle<ost_buffer_t, ost_buffer_retain, ost_buffer_release>(buffer);
   }
+  explicit Buffer(ost_buffer_t* handle) : handle_(handle) {}  // takes over the caller's reference
+  // Memory of the caller's, without a copy; `release` may be empty, else it is called when nothing
+  // uses the memory any more, from any thread.
+  static Buffer import(const Context& context, const std::string& device, void* data,
+                       uint64_t bytes, std::function<void()> release = {}) {
+    ost_buffer_t* buffer = nullptr;
+    if (!release) {
+      call(ost_buffer_import, context.get(), device.c_str(), data, bytes, &buffer);
+      return Buffer(buffer);
+    }
+    auto owner = std::make_unique<std::function<void()>>(std::move(release));
+    const auto give_back = [](void* user) {
+      const std::unique_ptr<std::function<void()>> mine(static_cast<std::function<void()>*>(user));
+      (*mine)();
+    };
+    call(ost_buffer_import_owned, context.get(), device.c_str(), data, bytes, +give_back,
+         static_cast<void*>(owner.get()), &buffer);
+    owner.release();
+    return Buffer(buffer);
+  }
   ost_buffer_t* get() const { return handle_.get(); }
+  // Where the host can see it; Error(OST_UNIMPLEMENTED) where it cannot.
+  void* map() const {
+    void* data = nullptr;
+    call(ost_buffer_map, get(), &data);
+    return data;
+  }
   uint64_t bytes() const { return ost_buffer_bytes(get()); }
   void write(const void* data, uint64_t bytes, uint64_t offset = 0) {
     call(ost_buffer_write, get(), offset, data, bytes);

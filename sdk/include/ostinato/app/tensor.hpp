@@ -38,6 +38,13 @@ class Tensor {
     call(ost_tensor_read, get(), out.bytes.data(), out.bytes.size());
     return out;
   }
+  // Its storage, shared, and where in it the tensor starts. Realizes.
+  std::pair<Buffer, uint64_t> buffer() const {
+    ost_buffer_t* buffer = nullptr;
+    uint64_t offset = 0;
+    call(ost_tensor_buffer, get(), &buffer, &offset);
+    return {Buffer(buffer), offset};
+  }
   Tensor to(const std::string& device) const {
     ost_tensor_t* out = nullptr;
     call(ost_tensor_to, get(), device.c_str(), &out);
