@@ -5,6 +5,7 @@
 #include "core/capi/handles.hpp"
 #include "core/manifest/diff.hpp"
 #include "core/manifest/inspect.hpp"
+#include "core/runtime/target.hpp"
 
 using namespace ost;
 using namespace ost::capi;
@@ -37,41 +38,8 @@ Result<std::string> inspect(const manifest::Document& d, uint32_t format) {
   }
 }
 
-struct Target {
-  runtime::DriverPtr driver;
-  ost_device_info_t info;
-};
-
-// "cpu", "cpu:0" or "cpu:KEY": a driver, one of its devices, or any target that its compiler knows.
-Result<Target> find_target(const runtime::DeviceRegistry& registry, std::string_view text) {
-  const size_t colon = text.find(':');
-  Target target;
-  OST_TRY_ASSIGN(target.driver, registry.driver(text.substr(0, colon)));
-  const std::string_view rest = colon == std::string_view::npos ? "0" : text.substr(colon + 1);
-  const auto devices = target.driver->devices();
-  if (rest.size() <= 3 && rest.find_first_not_of("0123456789") == std::string_view::npos &&
-      !rest.empty()) {
-    const auto index = static_cast<size_t>(std::stoul(std::string(rest)));
-    if (index >= devices.size()) {
-      return fail(OST_UNAVAILABLE,
-                  "target '{}': driver {} found {} devices; name a target key instead: {}:KEY",
-                  text, target.driver->name(), devices.size(), target.driver->name());
-    }
-    target.info = devices[index];
-    return target;
-  }
-  target.info = devices.empty() ? ost_device_info_t{} : devices[0];
-  target.info.size = sizeof target.info;
-  if (rest.empty() || rest.size() >= sizeof target.info.target) {
-    return fail(OST_INVALID_ARGUMENT, "target '{}': wanted DRIVER, DRIVER:INDEX or DRIVER:KEY",
-                text);
-  }
-  std::memset(target.info.target, 0, sizeof target.info.target);
-  std::memcpy(target.info.target, rest.data(), rest.size());
-  return target;
-}
-
-Result<> link_kernel(KernelDesc& kernel, runtime::Compiler& compiler, const Target& target) {
+Result<> link_kernel(KernelDesc& kernel, runtime::Compiler& compiler,
+                     const runtime::Target& target) {
   auto made = compiler.make_variant(kernel, *target.driver, target.info);
   if (!made)
     return std::unexpected(
@@ -144,7 +112,7 @@ ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* conte
     manifest::Document document = program->state->document;
     for (const char* name : names) {
       OST_TRY(require(name, "a target"));
-      OST_TRY_ASSIGN(const Target target, find_target(*context->state->registry, name));
+      OST_TRY_ASSIGN(const auto target, runtime::find_target(*context->state->registry, name));
       for (KernelDesc& k : document.program.kernels)
         OST_TRY(link_kernel(k, *context->state->compiler, target));
     }

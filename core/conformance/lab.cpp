@@ -1,5 +1,6 @@
 #include "lab.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/base/sha256.hpp"
@@ -51,28 +52,27 @@ Result<> Lab::find(const Subject& subject) {
     name = record.driver;
   } else {
     name = subject.what.substr(0, subject.what.find(':'));
-    for (const runtime::DeviceEntry& e : registry_->devices()) {
-      if (e.id == subject.what || e.id == subject.what + ":0") index_ = e.index;
-    }
-    OST_TRY(registry_->driver(name));  // says why there is none
-    const size_t colon = subject.what.find(':');
-    if (colon != std::string::npos && subject.what.substr(colon + 1) != std::to_string(index_))
-      return fail(OST_UNAVAILABLE, "there is no device {}: {} has {}", subject.what, name,
-                  (*registry_->driver(name))->devices().size());
-    if (colon == std::string::npos) index_ = subject.index;
+    const std::string id = subject.what.find(':') != std::string::npos
+                               ? subject.what
+                               : fmt::format("{}:{}", name, subject.index);
+    const auto devices = registry_->devices();
+    const auto found = std::ranges::find(devices, id, &runtime::DeviceEntry::id);
+    if (found == devices.end()) return std::unexpected(registry_->unknown_device(id));
+    index_ = found->index;
   }
   OST_TRY_ASSIGN(auto driver, registry_->driver(name));
   if (index_ >= driver->devices().size()) {
     return fail(OST_UNAVAILABLE, "{} has {} devices, wanted number {}", name,
                 driver->devices().size(), index_);
   }
+  // A file stands for its devices; one that only compiles is tested where it is named.
+  if (is_file && !driver->can_run())
+    return fail(OST_UNAVAILABLE, "{}: {}", name, driver->no_device_reason());
   driver_ = std::move(driver);
   return {};
 }
 
-std::string Lab::device_id() const {
-  return driver_ ? fmt::format("{}:{}", driver_->name(), index_) : std::string();
-}
+std::string Lab::device_id() const { return driver_ ? driver_->device_id(index_) : std::string(); }
 
 std::mt19937_64 Lab::random(std::string_view check) const {
   const std::string text = fmt::format("{}/{}", seed_, check);

@@ -289,7 +289,9 @@ Finding run_case(const Case& c, Lab& lab) {
   Finding f = about(c);
   const Clock::time_point start = Clock::now();
   try {
-    if (Check verdict = c.run(lab); !verdict) f.outcome = std::move(verdict.error());
+    const bool idle = c.level > 0 && (lab.info().flags & OST_DEVICE_COMPILE_ONLY) != 0;
+    Check verdict = idle ? unsupported("the device only compiles") : c.run(lab);
+    if (!verdict) f.outcome = std::move(verdict.error());
   } catch (const std::exception& e) {
     f.outcome = {Verdict::failed, fmt::format("an exception reached the kit: {}", e.what())};
   }

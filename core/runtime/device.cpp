@@ -17,11 +17,16 @@ Result<DevicePtr> Driver::open(uint32_t index, const OpenOptions& options) {
     return fail(OST_NOT_FOUND, "{} has {} devices, wanted number {}", name(), devices_.size(),
                 index);
   const ost_device_info_t& info = devices_[index];
-  const std::string id = fmt::format("{}:{}", name(), index);
-  if ((info.flags & (OST_DEVICE_UNUSABLE | OST_DEVICE_COMPILE_ONLY)) != 0) {
-    return fail(OST_UNAVAILABLE, "{} cannot be opened: {}", id,
-                info.reason[0] != '\0' ? info.reason : "no reason given");
+  const std::string id = device_id(index);
+  const char* reason = info.reason[0] != '\0' ? info.reason : "no reason given";
+  if ((info.flags & OST_DEVICE_COMPILE_ONLY) != 0) {
+    return fail(OST_UNAVAILABLE,
+                "{} can only compile, it cannot run: {}; `ost link --targets {}` puts its images "
+                "into a manifest",
+                id, reason, id);
   }
+  if ((info.flags & OST_DEVICE_UNUSABLE) != 0)
+    return fail(OST_UNAVAILABLE, "{} cannot be opened: {}", id, reason);
   DevicePtr device = open_[index].lock();
   if (!device || !device->status()) {  // a lost device is made again
     device = DevicePtr(new Device);

@@ -170,9 +170,28 @@ Result<> Driver::read_devices() {
     if (auto ok = check_info(info.value(), i); !ok) return std::unexpected(ok.error().in(name()));
     devices_.push_back(info.value());
   }
-  if (count == 0 && no_device_reason_.empty())
+  if (can_run())
+    no_device_reason_.clear();
+  else if (no_device_reason_.empty())
     no_device_reason_ = "the driver found no device and did not say why";
   return {};
+}
+
+bool Driver::can_run() const {
+  return std::ranges::any_of(
+      devices_, [](const auto& info) { return (info.flags & OST_DEVICE_COMPILE_ONLY) == 0; });
+}
+
+// A device that breaks the rules about targets has its number, so that ids are unique.
+std::string Driver::device_id(uint32_t index) const {
+  const auto target_of = [this](uint32_t i) {
+    const ost_device_info_t& info = devices_[i];
+    return (info.flags & OST_DEVICE_COMPILE_ONLY) != 0 ? std::string_view(info.target) : "";
+  };
+  const std::string_view target = target_of(index);
+  bool named = target.find_first_not_of("0123456789") != std::string_view::npos;
+  for (uint32_t i = 0; i < index && named; ++i) named = target_of(i) != target;
+  return named ? fmt::format("{}:{}", name(), target) : fmt::format("{}:{}", name(), index);
 }
 
 Result<std::string> Driver::compiler_key(std::string_view target) const {

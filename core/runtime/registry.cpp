@@ -66,11 +66,28 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string driver_part(std::string_view id) { return std::string(id.substr(0, id.find(':'))); }
 
+ptrdiff_t runnable(const Driver& driver) {
+  return std::ranges::count_if(driver.devices(), [](const ost_device_info_t& info) {
+    return (info.flags & OST_DEVICE_COMPILE_ONLY) == 0;
+  });
+}
+
 std::string device_list(const std::vector<DriverPtr>& drivers) {
   std::string out;
   for (const DriverPtr& d : drivers)
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", d->name(), d->devices().size());
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", d->name(), runnable(*d));
   return out;
+}
+
+// "version 1.0, ABI 1.0, devices: 1", and what else the driver can do.
+std::string loaded_text(const Driver& driver) {
+  const Plugin& plugin = driver.plugin();
+  const auto count = static_cast<ptrdiff_t>(driver.devices().size());
+  std::string text = fmt::format("version {}, ABI {}.{}, devices: {}", plugin.version,
+                                 plugin.abi >> 16, plugin.abi & 0xffffu, runnable(driver));
+  if (count > runnable(driver)) text += fmt::format(", compiles for: {}", count - runnable(driver));
+  if (!driver.can_run()) text += "; " + driver.no_device_reason();
+  return text;
 }
 
 }  // namespace
@@ -118,9 +135,7 @@ void DeviceRegistry::add_driver(const PluginPtr& plugin, const DriverOptions& op
     log(LogLevel::info, "plugin {}", to_string(record));
   } else {
     record.status = LoadStatus::loaded;
-    record.reason =
-        fmt::format("version {}, ABI {}.{}, devices: {}", plugin->version, plugin->abi >> 16,
-                    plugin->abi & 0xffffu, (*driver)->devices().size());
+    record.reason = loaded_text(**driver);
     log(LogLevel::info, "plugin {}", to_string(record));
   }
   drivers_.push_back(*driver);  // without devices too: it may compile for targets that are not here
@@ -131,7 +146,7 @@ void DeviceRegistry::add_devices(Driver& driver) {
   for (uint32_t i = 0; i < driver.devices().size(); ++i) {
     DeviceEntry e;
     e.info = driver.devices()[i];
-    e.id = fmt::format("{}:{}", driver.name(), i);
+    e.id = driver.device_id(i);
     e.driver = driver.name();
     e.index = i;
     e.compile_only = (e.info.flags & OST_DEVICE_COMPILE_ONLY) != 0;
@@ -212,7 +227,6 @@ Result<DevicePtr> DeviceRegistry::choose(const OpenOptions& options) {
   return out;
 }
 
-// Why there is no such device: the load report knows, or it is misspelled.
 Error DeviceRegistry::unknown_device(std::string_view id) const {
   const std::string driver = driver_part(id);
   std::string why;
@@ -220,11 +234,16 @@ Error DeviceRegistry::unknown_device(std::string_view id) const {
     if (r.driver == driver && r.status != LoadStatus::loaded)
       why = fmt::format("; plugin {}", to_string(r));
   }
+  for (const DriverPtr& d : drivers_) {
+    if (why.empty() && d->name() == driver && !d->can_run())
+      why = fmt::format("; {} has none that runs: {}", driver, d->no_device_reason());
+  }
   if (why.empty()) {
     const DeviceEntry* nearest = nullptr;
     size_t distance = 3;  // more than two letters apart is another name
     for (const DeviceEntry& e : devices_) {
-      const size_t d = std::min(edit_distance(id, e.id), edit_distance(id, e.driver));
+      const size_t d = std::min(
+          {edit_distance(id, e.id), edit_distance(id, e.driver), edit_distance(id, e.info.target)});
       if (d < distance) nearest = &e;
       distance = std::min(d, distance);
     }

@@ -23,7 +23,7 @@ struct RegistryOptions {
 };
 
 struct DeviceEntry {
-  std::string id;  // "cpu:0"
+  std::string id;  // "cpu:0", "hip:gfx90a" if it only compiles
   std::string driver;
   uint32_t index = 0;  // within the driver
   ost_device_info_t info{};
@@ -54,6 +54,8 @@ class DeviceRegistry {
   Result<DevicePtr> get(std::string_view id, const OpenOptions& options = {});
   // For compiling without a device.
   Result<DriverPtr> driver(std::string_view name) const;
+  // Why there is no such device: the load report knows, or it is misspelled.
+  Error unknown_device(std::string_view id) const;
 
  private:
   DeviceRegistry() = default;
@@ -61,7 +63,6 @@ class DeviceRegistry {
   void add_devices(Driver& driver);
   Result<DevicePtr> open(const DeviceEntry& entry, OpenOptions options);
   Result<DevicePtr> choose(const OpenOptions& options);
-  Error unknown_device(std::string_view id) const;
 
   std::vector<DriverPtr> drivers_;
   std::vector<DeviceEntry> devices_;

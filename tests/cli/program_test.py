@@ -1,6 +1,7 @@
 """capture, replay, verify, inspect, explain, diff, link, bench."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -197,6 +198,27 @@ class Manifests(ToolTest):
         )
         self.assertEqual((self.ost(*run).json["compiles"], self.ost(*run).json["images_used"]), (linked["images"], 0))
         self.fails(UNAVAILABLE, "link", m, "--targets", "nothing:0", says="nothing")
+
+    def test_links_for_targets_that_are_not_here(self) -> None:
+        m = self.capture()
+        plugin = ["--plugin", os.environ["OST_CROSS_PLUGIN"]]
+        link = ["link", m, "--targets", "alpha,cross:beta", "-o", "linked.ost.json", "--json", *plugin]
+        first, second = self.ost(*link).json, self.ost(*link).json
+        kernels = self.ost("inspect", m, "--json").json["kernels"]
+        self.assertEqual(first["images"], 2 * len(kernels))
+        self.assertEqual((first["compiles"], second["compiles"]), (first["images"], 0))
+        again = self.ost("inspect", "linked.ost.json").out
+        for target in ("alpha", "beta"):
+            self.assertEqual(again.count(f"compiled for cross {target}"), len(kernels), again)
+        self.fails(UNAVAILABLE, "link", m, "--targets", "gamma", *plugin, says="cross:alpha, cross:beta")
+        run = ["replay", "linked.ost.json", *plugin, "--device"]
+        self.fails(UNAVAILABLE, *run, "cross:alpha", says="can only compile, it cannot run: no such card is here")
+        self.fails(UNAVAILABLE, *run, "cross:0", says="no card in any slot")
+        listed = [d for d in self.ost("devices", "--json", *plugin).json["devices"] if d["driver"] == "cross"]
+        self.assertEqual([(d["id"], d["compile_only"]) for d in listed], [("cross:alpha", True), ("cross:beta", True)])
+        found = [f for f in self.ost("doctor", "--json", *plugin).json["findings"] if "cross" in f["what"]]
+        self.assertEqual(found[-1]["text"], "compiles only: cross:alpha, cross:beta")
+        self.assertTrue(all(f["ok"] for f in found), found)
 
     def test_a_changed_image_is_refused(self) -> None:
         m = self.capture()

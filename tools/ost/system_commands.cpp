@@ -75,6 +75,20 @@ struct Finding {
   std::string text;
 };
 
+// One line a driver: there may be many.
+std::vector<Finding> compile_only(const ostinato::Context& context) {
+  std::vector<Finding> out;
+  for (const ost_device_desc_t& d : context.devices()) {
+    if (d.compile_only == 0) continue;
+    const std::string what = fmt::format("targets of {}", d.driver);
+    if (out.empty() || out.back().what != what)
+      out.push_back({what, true, fmt::format("compiles only: {}", d.id)});
+    else
+      out.back().text += fmt::format(", {}", d.id);
+  }
+  return out;
+}
+
 std::vector<Finding> examine(const ostinato::Context& context) {
   std::vector<Finding> out;
   for (const ost_plugin_desc_t& p : context.plugins()) {
@@ -87,13 +101,13 @@ std::vector<Finding> examine(const ostinato::Context& context) {
                           : fmt::format("{}: {}", p.status, p.reason)});
   }
   bool beside_ref = false;
+  for (const Finding& f : compile_only(context)) out.push_back(f);
   for (const ost_device_desc_t& d : context.devices()) {
+    if (d.compile_only != 0) continue;
     beside_ref = beside_ref || (d.available != 0 && std::strcmp(d.driver, "ref") != 0);
     const std::string what = fmt::format("device {}", d.id);
     if (d.available == 0) {
-      out.push_back({what, d.compile_only != 0,
-                     fmt::format("{}: {}", d.compile_only != 0 ? "compiles only" : "not available",
-                                 d.reason)});
+      out.push_back({what, false, fmt::format("not available: {}", d.reason)});
       continue;
     }
     try {

@@ -517,8 +517,9 @@ OST_EXPORT ost_status_t ost_program_explain(const ost_program_t* program, uint32
 OST_EXPORT ost_status_t ost_program_diff(const ost_program_t* a, const ost_program_t* b,
                                          uint32_t format, const ost_sink_t* sink,
                                          uint32_t* out_count, ost_error_t* error);
-/* Compiles every kernel for a target ("cpu", "cpu:0" or "cpu:TARGET-KEY"; no device of it need be
- * here) and keeps the images in a new program of the same id. */
+/* Compiles every kernel for targets ("cpu", "cpu:0", "hip:gfx90a", or only "gfx90a" where one
+ * driver has it; no device of it need be here) and keeps the images in a new program of the same
+ * id. */
 OST_EXPORT ost_status_t ost_program_link(const ost_program_t* program, ost_context_t* context,
                                          const char* const* targets, uint32_t target_count,
                                          ost_program_t** out_program, ost_error_t* error);

@@ -94,9 +94,11 @@ enum {
 };
 
 enum {
-  OST_DEVICE_COMPILE_ONLY = 1u << 0, /* has a target and a compiler, but device_create is refused */
-  OST_DEVICE_UNUSABLE = 1u << 1,     /* listed, with `reason`, but cannot be created */
-  OST_DEVICE_UNIFIED = 1u << 2       /* heap 0 is host memory: no staging copies needed */
+  /* has a target and a compiler, but device_create is refused; forms, max_group, subgroup and
+   * local_bytes are what kernels are made for, the same as those of a device of that target */
+  OST_DEVICE_COMPILE_ONLY = 1u << 0,
+  OST_DEVICE_UNUSABLE = 1u << 1, /* listed, with `reason`, but cannot be created */
+  OST_DEVICE_UNIFIED = 1u << 2   /* heap 0 is host memory: no staging copies needed */
 };
 
 /* Kernel forms, best first in ost_device_info_t.forms. Level 1 knows its own range: its dispatches
@@ -254,7 +256,9 @@ typedef struct ost_driver_table_t {
                                 ost_error_t* error);
   /* REQ. */
   void (*driver_destroy)(ost_driver_t* driver);
-  /* REQ. A machine with no device has 0 and writes why to `reason` (its write may be NULL). */
+  /* REQ. The devices that only compile come after all others, each with a target of its own, and
+   * count too. Where no other device is there, the cause goes to `reason` (its write may be
+   * NULL). */
   ost_status_t (*device_count)(ost_driver_t* driver, uint32_t* out_count, ost_sink_t reason,
                                ost_error_t* error);
   /* REQ. */
