@@ -36,6 +36,29 @@ void Evaluator::bind(Value axis, Value index) {
   bound_ |= scope_.depends[axis];
 }
 
+void Evaluator::bind(const std::vector<Value>& axes, const std::vector<Value>& digits) {
+  for (size_t i = 0; i < axes.size(); ++i) bind(axes[i], digits[i]);
+}
+
+Value Evaluator::count(Value axis) {
+  return b_.pure(Op::max, DType::i64, {extent(axis), b_.i64(0)});
+}
+
+Value Evaluator::points(const std::vector<Value>& axes) {
+  Value n = b_.i64(1);
+  for (const Value a : axes) n = b_.mul(n, count(a));
+  return n;
+}
+
+std::vector<Value> Evaluator::digits(Value index, const std::vector<Value>& axes) {
+  std::vector<Value> out(axes.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    out[i] = i == 0 ? index : b_.rem(index, extent(axes[i]));
+    if (i > 0) index = b_.div(index, extent(axes[i]));
+  }
+  return out;
+}
+
 void Evaluator::leave(size_t mark) {
   while (undo_.size() > mark) {
     const Undo u = undo_.back();

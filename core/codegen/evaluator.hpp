@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/codegen/group_builder.hpp"
-#include "core/codegen/plan.hpp"
+#include "core/codegen/statement.hpp"
 #include "core/kir/range.hpp"
 
 namespace ost::codegen {
@@ -22,6 +22,9 @@ class Evaluator {
   // The value at the bound axes; emitted if it is not there yet.
   Value value(Value v);
   void bind(Value axis, Value index);
+  void bind(const std::vector<Value>& axes, const std::vector<Value>& digits);
+  // What a record is from here to the end of the region.
+  void give(Value record, Value now) { set(record, now); }
   AxisSet bound() const { return bound_; }
 
   // Emits what the roots need and what no axis that is not bound yet decides, so that it is not
@@ -30,8 +33,8 @@ class Evaluator {
 
   // A region: what is emitted or bound in it is forgotten at its end.
   template <class F>
-  void loop(Value begin, Value end, int64_t step, F&& body) {
-    const Value i = b_.open_loop(begin, end, step);
+  void loop(Value begin, Value end, int64_t step, F&& body, bool unroll = false) {
+    const Value i = b_.open_loop(begin, end, step, unroll);
     const size_t mark = enter();
     body(i);
     leave(mark);
@@ -60,7 +63,13 @@ class Evaluator {
   const kir::Scope& scope() const { return scope_; }
   GroupBuilder& builder() { return b_; }
   Value extent(Value axis) { return value(k_.insts[axis].src[0]); }
-  int64_t max_extent(Value axis) const { return ranges_[k_.insts[axis].src[0]].hi; }
+  kir::Range extent_range(Value axis) const { return ranges_[k_.insts[axis].src[0]]; }
+  int64_t max_extent(Value axis) const { return extent_range(axis).hi; }
+  // Points of an axis, and of several: extents below 1 are axes without points.
+  Value count(Value axis);
+  Value points(const std::vector<Value>& axes);
+  // The digits of a row-major index over axes.
+  std::vector<Value> digits(Value index, const std::vector<Value>& axes);
   // exp(x) in f32, strict.
   Value exp(Value x);
   // An array of 64 elements that the group shares; who uses it leaves a barrier behind. `which`:

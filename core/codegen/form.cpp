@@ -29,8 +29,10 @@ Result<Formed> lowered_form(const kir::Kernel& kernel, const ost_device_info_t& 
   const auto dialect = dialect_of(form);
   const bool has_lanes =
       dialect != Dialect::c99 && info.max_group > 1 && info.local_bytes >= kLocalBytes;
-  OST_TRY_ASSIGN(const kir::Kernel lowered,
-                 lower(kernel, {has_lanes ? info.max_group : 1, info.local_bytes}));
+  Target target;
+  target.max_lanes = has_lanes ? info.max_group : 1;
+  target.local_bytes = info.local_bytes;
+  OST_TRY_ASSIGN(const kir::Kernel lowered, lower(kernel, target));
   Formed out;
   out.form = form;
   out.launch = Launch{lowered.lanes, kir::LaunchGrid(lowered)};

@@ -65,6 +65,11 @@ Value GroupBuilder::local_array(DType type, uint64_t count) {
 Value GroupBuilder::private_array(DType type, uint64_t count) {
   return append(Op::private_array, type, {}, 0, count);
 }
+Value GroupBuilder::private_array_here(DType type, uint64_t count) {
+  const Value v = private_array(type, count);
+  at_start_[v] = false;
+  return v;
+}
 void GroupBuilder::grid(uint32_t dimension, Value count) {
   append(Op::grid, DType::i64, {count}, 0, dimension);
 }

@@ -33,6 +33,8 @@ class GroupBuilder {
   Value group(uint32_t dimension);
   Value local_array(DType type, uint64_t count);
   Value private_array(DType type, uint64_t count);
+  // Stays in its region, so that no barrier is in its life.
+  Value private_array_here(DType type, uint64_t count);
   void grid(uint32_t dimension, Value count);
 
   // A scalar operation of both levels.

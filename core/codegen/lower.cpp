@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/codegen/evaluator.hpp"
+#include "core/codegen/plan.hpp"
+#include "core/codegen/tiles.hpp"
 
 namespace ost::codegen {
 namespace {
@@ -41,22 +43,8 @@ class Lowerer {
     return out;
   }
 
-  Value points(const std::vector<Value>& axes) {
-    Value n = b_.i64(1);
-    for (const Value a : axes) n = b_.mul(n, count(a));
-    return n;
-  }
-  // Extents below 1 are axes without points.
-  Value count(Value axis) { return b_.pure(Op::max, DType::i64, {e_.extent(axis), b_.i64(0)}); }
-
   // Binds axes to the digits of a row-major index.
-  void split(Value index, const std::vector<Value>& axes) {
-    for (size_t i = axes.size(); i-- > 0;) {
-      const Value extent = e_.extent(axes[i]);
-      e_.bind(axes[i], i == 0 ? index : b_.rem(index, extent));
-      if (i > 0) index = b_.div(index, extent);
-    }
-  }
+  void split(Value index, const std::vector<Value>& axes) { e_.bind(axes, e_.digits(index, axes)); }
 
   // --- kernels without carry axes
   struct Shape {
@@ -64,6 +52,7 @@ class Lowerer {
     Value groups = kNone;
     Value points = kNone;  // mode points: of the domain
     Value inner = kNone;   // one lane: an axis in chunks
+    std::optional<Tiles> tiles;
   };
 
   void nests() {
@@ -90,14 +79,19 @@ class Lowerer {
 
   Shape shape_of(const Nest& nest) {
     Shape s;
+    if (nest.mode == Nest::Mode::tiles) {
+      s.tiles.emplace(e_, *nest.tile);
+      s.groups = s.tiles->groups();
+      return s;
+    }
     if (nest.mode == Nest::Mode::rows) {
       s.outer = axes_of(nest.levels.front());
-      s.groups = points(s.outer);
+      s.groups = e_.points(s.outer);
       return s;
     }
     s.outer = axes_of(nest.domain);
     if (b_.lanes() > 1) {
-      s.points = points(s.outer);
+      s.points = e_.points(s.outer);
       s.groups = quotient_up(s.points, b_.lanes());
       return s;
     }
@@ -107,14 +101,17 @@ class Lowerer {
     }
     s.inner = s.outer.back();
     s.outer.pop_back();
-    s.groups = b_.mul(points(s.outer), quotient_up(count(s.inner), kSerialChunk));
+    s.groups = b_.mul(e_.points(s.outer), quotient_up(e_.count(s.inner), kSerialChunk));
     return s;
   }
 
   Value quotient_up(Value n, int64_t by) { return b_.div(b_.add(n, b_.i64(by - 1)), b_.i64(by)); }
 
-  void nest(const Nest& nest, const Shape& shape, Value group) {
-    if (nest.mode == Nest::Mode::rows) {
+  void nest(const Nest& nest, Shape& shape, Value group) {
+    if (shape.tiles) {
+      prepare(nest);
+      shape.tiles->run(group, [&] { statement(nest.parts.front()); });
+    } else if (nest.mode == Nest::Mode::rows) {
       split(group, shape.outer);
       e_.together = true;
       levels(nest, 0);
@@ -135,7 +132,7 @@ class Lowerer {
       for (const Statement& s : nest.parts) statement(s);
     };
     if (shape.inner == kNone) return stores();
-    const Value chunks = quotient_up(count(shape.inner), kSerialChunk);
+    const Value chunks = quotient_up(e_.count(shape.inner), kSerialChunk);
     split(b_.div(group, chunks), shape.outer);
     const Value begin = b_.mul(b_.rem(group, chunks), b_.i64(kSerialChunk));
     const Value end = b_.min(e_.extent(shape.inner), b_.add(begin, b_.i64(kSerialChunk)));
@@ -197,7 +194,7 @@ class Lowerer {
         body();
       });
     }
-    e_.loop(b_.lane(), points(axes), b_.lanes(), [&](Value p) {
+    e_.loop(b_.lane(), e_.points(axes), b_.lanes(), [&](Value p) {
       split(p, axes);
       body();
     });

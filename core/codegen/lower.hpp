@@ -2,7 +2,7 @@
 // is kept, so the bits do not depend on the target.
 #pragma once
 
-#include "core/codegen/plan.hpp"
+#include "core/codegen/statement.hpp"
 
 namespace ost::codegen {
 

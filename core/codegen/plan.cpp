@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint32_t kRowLanes = 64;  // those of the order `tree`
 constexpr uint32_t kPointLanes = 128;
-constexpr int64_t kLongRow = 64;  // shorter ones are left to one lane
+constexpr uint32_t kTileLanes = 8;  // fewer do not share operands
+constexpr int64_t kLongRow = 64;    // shorter ones are left to one lane
 
 bool is_reduction(Op op) { return op >= Op::reduce && op <= Op::attn; }
 
@@ -39,16 +40,33 @@ class Planner {
       return plan;
     }
     plan.nests = group(std::move(statements));
-    bool rows = false;
-    for (Nest& nest : plan.nests) {
-      choose_mode(nest);
-      rows = rows || nest.mode == Nest::Mode::rows;
-    }
-    plan.lanes = std::bit_floor(std::min(target_.max_lanes, rows ? kRowLanes : kPointLanes));
+    for (Nest& nest : plan.nests) choose_mode(nest);
+    plan.lanes = choose_lanes(plan.nests);
     return plan;
   }
 
  private:
+  // One size of groups for all nests: what rows need, else what the first tile would like.
+  uint32_t choose_lanes(std::vector<Nest>& nests) const {
+    const auto floor = [&](uint32_t lanes) {
+      return std::bit_floor(std::min(target_.max_lanes, lanes));
+    };
+    uint32_t lanes = 0;
+    for (const Nest& nest : nests)
+      if (nest.mode == Nest::Mode::rows) lanes = floor(kRowLanes);
+    for (Nest& nest : nests) {
+      if (!nest.tile) continue;
+      if (const auto shape = choose_tile(nest.tile->problem, target_, lanes)) {
+        nest.mode = Nest::Mode::tiles;
+        nest.tile->shape = *shape;
+        lanes = static_cast<uint32_t>(shape->lanes());
+      } else {
+        nest.tile.reset();
+      }
+    }
+    return lanes != 0 ? lanes : floor(kPointLanes);
+  }
+
   std::vector<Statement> find_statements() const {
     std::vector<Statement> all;
     for (Value v = 0; v < k_.insts.size(); ++v) {
@@ -91,7 +109,7 @@ class Planner {
       };
       const auto it = std::ranges::find_if(nests, fits);
       if (it == nests.end()) {
-        nests.push_back({Nest::Mode::points, {}, {}, s.parallel});
+        nests.push_back({Nest::Mode::points, {}, {}, s.parallel, std::nullopt});
         nests.back().parts.push_back(std::move(s));
       } else {
         it->parts.push_back(std::move(s));
@@ -126,6 +144,8 @@ class Planner {
       if (axes != nest.domain || is_row(r)) rows = true;
       levels.push_back(axes);
     }
+    if (!rows && target_.max_lanes >= kTileLanes && nest.parts.size() == 1)
+      nest.tile = find_tiles(k_, scope_, ranges_, nest.parts.front());
     if (!rows || (target_.max_lanes == 1 && !any_reduction && levels.empty())) return;
     std::ranges::stable_sort(levels, {}, [](AxisSet s) { return std::popcount(s); });
     nest.mode = Nest::Mode::rows;

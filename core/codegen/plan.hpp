@@ -3,39 +3,27 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "core/kir/kernel.hpp"
-#include "core/kir/scope.hpp"
+#include "core/codegen/statement.hpp"
+#include "core/codegen/tile_plan.hpp"
 
 namespace ost::codegen {
-
-using AxisSet = uint64_t;
-
-// What a device offers.
-struct Target {
-  uint32_t max_lanes = 1;    // largest work-group
-  uint32_t local_bytes = 0;  // of a work-group
-};
-
-// Stores over the same axes; at each point all loads come before the stores.
-struct Statement {
-  AxisSet parallel = 0;
-  AxisSet carry = 0;
-  std::vector<kir::Value> stores;
-};
 
 // Statements that share their reductions, over axes that form a chain.
 //
 // points: a lane computes a point of all axes, reductions included. rows: a group computes a point
 // of the first level; reductions at a level are computed by all lanes of the group, and what lies
-// below the last level is spread over the lanes.
+// below the last level is spread over the lanes. tiles: a group computes a tile of the points of
+// contractions.
 struct Nest {
-  enum class Mode : uint8_t { points, rows };
+  enum class Mode : uint8_t { points, rows, tiles };
   Mode mode = Mode::points;
   std::vector<Statement> parts;  // fewest axes first
   std::vector<AxisSet> levels;   // rows: ascending; all but the last axes of the nest
   AxisSet domain = 0;            // parallel axes of the largest statement
+  std::optional<TilePlan> tile;
 };
 
 struct Plan {
@@ -45,10 +33,5 @@ struct Plan {
 };
 
 Plan make_plan(const kir::Kernel& kernel, const kir::Scope& scope, const Target& target);
-
-// Records that the roots need, ascending. `lazily`: without what only the first operand of a rare
-// `where` needs.
-std::vector<kir::Value> closure(const kir::Kernel& kernel, const std::vector<kir::Value>& roots,
-                                bool lazily);
 
 }  // namespace ost::codegen

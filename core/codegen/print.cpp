@@ -37,7 +37,8 @@ class Printer {
     signature();
     depth_ = 1;
     parameters();
-    for (Value v = 0; v < k_.insts.size(); ++v) record(v);
+    find_ends();
+    records(0, static_cast<Value>(k_.insts.size()));
     out_ += "}\n";
     return std::move(out_);
   }
@@ -141,6 +142,38 @@ class Printer {
   }
 
   // --- records
+  void find_ends() {
+    ends_.assign(k_.insts.size(), 0);
+    for (Value v = 0; v < k_.insts.size(); ++v)
+      if (k_.op(v) == Op::end) ends_[k_.insts[v].src[0]] = v;
+  }
+
+  void records(Value first, Value end) {
+    for (Value v = first; v < end; ++v) {
+      if (k_.op(v) == Op::loop && k_.insts[v].aux && unroll(v))
+        v = ends_[v];
+      else
+        record(v);
+    }
+  }
+
+  // OpenCL C has no pragma for it that all versions know: the turns are written out.
+  bool unroll(Value v) {
+    const Inst& inst = k_.insts[v];
+    const auto fixed = [&](Value x) { return k_.op(x) == Op::constant; };
+    if (dialect_ != Dialect::opencl_c || !fixed(inst.src[0]) || !fixed(inst.src[1])) return false;
+    const auto number = [&](uint32_t i) { return static_cast<int64_t>(k_.insts[inst.src[i]].imm); };
+    for (int64_t i = number(0); i < number(1); i += number(2)) {
+      line("{{");
+      ++depth_;
+      define(v, literal(DType::i64, static_cast<uint64_t>(i)));
+      records(v + 1, ends_[v]);
+      --depth_;
+      line("}}");
+    }
+    return true;
+  }
+
   void record(Value v) {
     const Inst& inst = k_.insts[v];
     switch (k_.op(v)) {
@@ -368,6 +401,7 @@ class Printer {
   Dialect dialect_;
   std::string entry_;
   std::string out_;
+  std::vector<Value> ends_;  // by record that opens a region
   bool f64_ = false;
   size_t depth_ = 0;
 };

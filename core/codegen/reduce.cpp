@@ -48,6 +48,8 @@ uint64_t all_bits(DType t) {
   return bits_of(t) == 64 ? ~uint64_t{0} : (uint64_t{1} << bits_of(t)) - 1;
 }
 
+uint64_t sign_bit(DType t) { return uint64_t{1} << (bits_of(t) - 1); }
+
 uint64_t one_bits(DType t) {
   return t == DType::f32 ? 0x3f800000u : t == DType::f64 ? 0x3ff0000000000000u : 1;
 }
@@ -248,24 +250,29 @@ void Reduction::into_lane(Value acc, Value l, Value x) {
           [&] { b_.store(acc, q, combine(b_.load(acc, q), x)); });
 }
 
+// The first chain's result is the total so far: -0 stands for it, which a sum with any number keeps
+// (a chain of products that underflow may be -0). Without elements there is one empty chain.
 Value Reduction::blk256() {
   const Value zero = b_.i64(0);
   if (upper_ <= kChain) return chain(zero, count_, 1);
-  const Value total = as_variable(identity());
+  const bool is_sum = static_cast<Combine>(inst_.aux & 0xff) == Combine::sum;
+  const Value total =
+      as_variable(is_sum && is_float(type_) ? b_.constant(type_, sign_bit(type_)) : identity());
+  const Value end = b_.binary(Op::max, count_, b_.i64(1));
   const auto add_block = [&](Value x) { b_.store(total, zero, combine(b_.load(total, zero), x)); };
   if (!shared_ || upper_ <= kChain * kSharedChains) {
-    e_.loop(zero, count_, kChain, [&](Value first) {
+    e_.loop(zero, end, kChain, [&](Value first) {
       add_block(chain(first, b_.min(count_, b_.add(first, b_.i64(kChain))), 1));
     });
     return b_.load(total, zero);
   }
   // A chain for each lane, whose results all lanes add up alike.
   const Value array = e_.scratch(type_);
-  e_.loop(zero, count_, kChain * lanes_, [&](Value round) {
+  e_.loop(zero, end, kChain * lanes_, [&](Value round) {
     const Value first = b_.add(round, b_.mul(b_.lane(), b_.i64(kChain)));
     b_.store(array, b_.lane(), chain(first, b_.min(count_, b_.add(first, b_.i64(kChain))), 1));
     b_.barrier();
-    const Value left = b_.div(b_.add(b_.sub(count_, round), b_.i64(kChain - 1)), b_.i64(kChain));
+    const Value left = b_.div(b_.add(b_.sub(end, round), b_.i64(kChain - 1)), b_.i64(kChain));
     e_.loop(zero, b_.min(left, b_.i64(lanes_)), 1,
             [&](Value block) { add_block(b_.load(array, block)); });
     b_.barrier();

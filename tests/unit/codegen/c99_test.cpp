@@ -26,7 +26,7 @@ class Library {
   void add(const kir::Kernel& kernel) {
     const std::string name = "k_" + kir::hash_of(kernel).substr(0, 16);
     if (kernels_.contains(name)) return;
-    auto lowered = codegen::lower(kernel, {1, 0});
+    auto lowered = codegen::lower(kernel, codegen::Target{});
     ASSERT_TRUE(lowered.has_value()) << lowered.error().message;
     auto text = codegen::print(*lowered, codegen::Dialect::c99, name);
     ASSERT_TRUE(text.has_value()) << text.error().message;

@@ -5,14 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <random>
 
-#include "core/ir/ops.hpp"
-#include "core/kir/level2.hpp"
-#include "core/schedule/schedule.hpp"
+#include "tests/unit/codegen/lowered.hpp"
 #include "tests/unit/schedule/random_graph.hpp"
-#include "tests/unit/schedule/run_program.hpp"
 
 namespace ost {
 namespace {
@@ -20,34 +15,6 @@ namespace {
 uint64_t base_seed() {
   const char* text = std::getenv("OSTINATO_TEST_SEED");
   return text ? std::strtoull(text, nullptr, 10) : 20261130;
-}
-
-Result<> run_lowered(const kir::Kernel& kernel, const codegen::Target& target, bool reverse,
-                     std::span<const kir::ParamData> params, std::span<const int64_t> vars) {
-  auto lowered = codegen::lower(kernel, target);
-  if (!lowered)
-    return std::unexpected(lowered.error().in(fmt::format("lowering\n{}", to_text(kernel))));
-  auto done = kir::interpret_level2(*lowered, params, vars, {.reverse = reverse});
-  if (!done)
-    return std::unexpected(
-        done.error().in(fmt::format("\n{}\n{}", to_text(kernel), to_text(*lowered))));
-  return done;
-}
-
-void expect_same(const Program& program, const std::vector<test::Bytes>& inputs,
-                 const Bindings& vars, const codegen::Target& target, bool reverse) {
-  test::HostRun want{inputs, {}, vars, {}}, got = want;
-  const auto reference = test::run_on_host(program, want);
-  ASSERT_TRUE(reference.has_value()) << reference.error().message;
-  const auto done = test::run_on_host(
-      program, got,
-      [&](const kir::Kernel& k, std::span<const kir::ParamData> p, std::span<const int64_t> v) {
-        return run_lowered(k, target, reverse, p, v);
-      });
-  ASSERT_TRUE(done.has_value()) << done.error().message;
-  for (size_t o = 0; o < want.outputs.size(); ++o)
-    ASSERT_TRUE(test::same_bits(program.outputs[o].dtype, want.outputs[o], got.outputs[o]))
-        << "output " << o;
 }
 
 void expect_same_random(uint64_t seed, const test::RandomGraphOptions& options,
@@ -58,14 +25,14 @@ void expect_same_random(uint64_t seed, const test::RandomGraphOptions& options,
                                   << ir::to_text(r.graph));
   const auto program = schedule(r.graph);
   ASSERT_TRUE(program.has_value()) << program.error().message;
-  expect_same(*program, r.inputs, r.vars, target, seed % 2 == 1);
+  test::expect_same(*program, r.inputs, r.vars, target, seed % 2 == 1);
 }
 
 class LowerTo : public testing::TestWithParam<uint32_t> {
  protected:
   void sweep(uint64_t count, const test::RandomGraphOptions& options) {
     for (uint64_t i = 0; i < count && !HasFatalFailure(); ++i)
-      expect_same_random(base_seed() + i, options, {GetParam(), 64 << 10});
+      expect_same_random(base_seed() + i, options, {GetParam(), 64 << 10, 16384});
   }
 };
 
@@ -79,48 +46,11 @@ TEST_P(LowerTo, KeepsTheBitsOfLargerShapes) {
 
 // What random graphs rarely reach: chunks and blocks of the order tags, rows with epilogues, writes
 // in order.
-class LowerForms : public LowerTo {
+class LowerForms : public test::LoweredGraph, public testing::WithParamInterface<uint32_t> {
  protected:
-  using NodeId = ir::NodeId;
-  using Op = ir::Op;
-
-  NodeId input(Shape shape, DType type = DType::f32, double spread = 1) {
-    size_t count = 1;
-    for (const Sym& d : shape) count *= static_cast<size_t>(d.upper());
-    test::Bytes bytes(count * size_of(type));
-    for (size_t i = 0; i < count; ++i) {
-      if (type == DType::i64) {
-        const int64_t v = static_cast<int64_t>(rng_() % 7);
-        std::memcpy(&bytes[i * 8], &v, 8);
-      } else {
-        const auto v = static_cast<float>(std::normal_distribution<double>(0, spread)(rng_));
-        std::memcpy(&bytes[i * 4], &v, 4);
-      }
-    }
-    inputs_.push_back(std::move(bytes));
-    return *g_.add_input({fmt::format("x{}", inputs_.size()), ir::InputKind::argument, type,
-                          std::move(shape), 0, nullptr});
-  }
-  static NodeId must(Result<NodeId> n) {
-    EXPECT_TRUE(n.has_value()) << (n ? "" : n.error().message);
-    return n.value_or(0);
-  }
-  NodeId sum(NodeId x, std::vector<int64_t> axes) {
-    return must(ir::reduce(g_, Op::sum, x, std::move(axes), false));
-  }
   void check(std::initializer_list<NodeId> outputs, const Bindings& vars = {}) {
-    size_t k = 0;
-    for (const NodeId n : outputs) g_.add_output(fmt::format("y{}", k++), n);
-    const auto program = schedule(g_);
-    ASSERT_TRUE(program.has_value()) << program.error().message;
-    expect_same(*program, inputs_, vars, {GetParam(), 64 << 10}, true);
-    g_ = {};
-    inputs_.clear();
+    LoweredGraph::check(outputs, {GetParam(), 64 << 10, 16384}, {vars});
   }
-
-  std::mt19937_64 rng_{20261130};
-  ir::Graph g_;
-  std::vector<test::Bytes> inputs_;
 };
 
 TEST_P(LowerForms, SumsOfLongRowsAreTreesOfChunks) {
@@ -195,7 +125,8 @@ TEST(LowerBarriers, NoneCanBeLeftOut) {
   g.add_output("y", *ir::softmax(g, x, 1));
   const auto program = schedule(g);
   ASSERT_TRUE(program.has_value());
-  const auto lowered = codegen::lower(program->kernels[0].kir, {64, 64 << 10});
+  const auto lowered =
+      codegen::lower(program->kernels[0].kir, codegen::Target{64, 64 << 10, 16384});
   ASSERT_TRUE(lowered.has_value());
   std::vector<float> in(200, 1.5f), out(200);
   const kir::ParamData params[] = {{in.data(), 800}, {out.data(), 800}};
