@@ -37,6 +37,9 @@ needs=(
 # kernels, translators to the LLVM of PoCL and of oclgrind, an interpreter that finds races.
 wants=()
 [ "$llvm" = yes ] && wants+=(spirv-tools "intel-ocloc|intel-opencl-icd" llvm-spirv-15 llvm-spirv-14 oclgrind)
+# For Level Zero: its loader and headers, with which the test driver is opened, and Intel's own driver, which runs
+# without a GPU too.
+[ "$llvm" = yes ] && wants+=(libze1 libze-dev "libze-intel-gpu1|intel-opencl-icd")
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "install-deps: this is not Debian; install by hand what these packages bring: ${needs[*]}" >&2
