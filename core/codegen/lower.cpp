@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/codegen/attention_tiles.hpp"
 #include "core/codegen/evaluator.hpp"
 #include "core/codegen/plan.hpp"
 #include "core/codegen/tiles.hpp"
@@ -53,6 +54,7 @@ class Lowerer {
     Value points = kNone;  // mode points: of the domain
     Value inner = kNone;   // one lane: an axis in chunks
     std::optional<Tiles> tiles;
+    std::optional<AttentionTiles> attention;
   };
 
   void nests() {
@@ -79,7 +81,12 @@ class Lowerer {
 
   Shape shape_of(const Nest& nest) {
     Shape s;
-    if (nest.mode == Nest::Mode::tiles) {
+    if (nest.attention) {
+      s.attention.emplace(e_, *nest.attention);
+      s.groups = s.attention->groups();
+      return s;
+    }
+    if (nest.tile) {
       s.tiles.emplace(e_, *nest.tile);
       s.groups = s.tiles->groups();
       return s;
@@ -108,9 +115,12 @@ class Lowerer {
   Value quotient_up(Value n, int64_t by) { return b_.div(b_.add(n, b_.i64(by - 1)), b_.i64(by)); }
 
   void nest(const Nest& nest, Shape& shape, Value group) {
-    if (shape.tiles) {
+    const auto stores = [&] { statement(nest.parts.front()); };
+    if (shape.attention) {
+      shape.attention->run(group, stores);
+    } else if (shape.tiles) {
       prepare(nest);
-      shape.tiles->run(group, [&] { statement(nest.parts.front()); });
+      shape.tiles->run(group, stores);
     } else if (nest.mode == Nest::Mode::rows) {
       split(group, shape.outer);
       e_.together = true;

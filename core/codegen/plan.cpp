@@ -54,15 +54,19 @@ class Planner {
     uint32_t lanes = 0;
     for (const Nest& nest : nests)
       if (nest.mode == Nest::Mode::rows) lanes = floor(kRowLanes);
+    const auto choose = [&](Nest& nest, auto& plan, const auto& shape, auto lanes_of) {
+      if (!shape) return plan.reset();
+      nest.mode = Nest::Mode::tiles;
+      plan->shape = *shape;
+      lanes = static_cast<uint32_t>(lanes_of(*shape));
+    };
     for (Nest& nest : nests) {
-      if (!nest.tile) continue;
-      if (const auto shape = choose_tile(nest.tile->problem, target_, lanes)) {
-        nest.mode = Nest::Mode::tiles;
-        nest.tile->shape = *shape;
-        lanes = static_cast<uint32_t>(shape->lanes());
-      } else {
-        nest.tile.reset();
-      }
+      if (nest.tile)
+        choose(nest, nest.tile, choose_tile(nest.tile->problem, target_, lanes),
+               [](const TileShape& s) { return s.lanes(); });
+      if (nest.attention)
+        choose(nest, nest.attention, choose_attention(nest.attention->problem, target_, lanes),
+               [](const AttentionShape& s) { return s.scores.lanes(); });
     }
     return lanes != 0 ? lanes : floor(kPointLanes);
   }
@@ -109,7 +113,7 @@ class Planner {
       };
       const auto it = std::ranges::find_if(nests, fits);
       if (it == nests.end()) {
-        nests.push_back({Nest::Mode::points, {}, {}, s.parallel, std::nullopt});
+        nests.push_back({Nest::Mode::points, {}, {}, s.parallel, std::nullopt, std::nullopt});
         nests.back().parts.push_back(std::move(s));
       } else {
         it->parts.push_back(std::move(s));
@@ -144,8 +148,10 @@ class Planner {
       if (axes != nest.domain || is_row(r)) rows = true;
       levels.push_back(axes);
     }
-    if (!rows && target_.max_lanes >= kTileLanes && nest.parts.size() == 1)
+    if (!rows && target_.max_lanes >= kTileLanes && nest.parts.size() == 1) {
       nest.tile = find_tiles(k_, scope_, ranges_, nest.parts.front());
+      if (!nest.tile) nest.attention = find_attention(k_, scope_, ranges_, nest.parts.front());
+    }
     if (!rows || (target_.max_lanes == 1 && !any_reduction && levels.empty())) return;
     std::ranges::stable_sort(levels, {}, [](AxisSet s) { return std::popcount(s); });
     nest.mode = Nest::Mode::rows;

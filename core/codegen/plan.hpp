@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/codegen/attention_plan.hpp"
 #include "core/codegen/statement.hpp"
 #include "core/codegen/tile_plan.hpp"
 
@@ -16,7 +17,7 @@ namespace ost::codegen {
 // points: a lane computes a point of all axes, reductions included. rows: a group computes a point
 // of the first level; reductions at a level are computed by all lanes of the group, and what lies
 // below the last level is spread over the lanes. tiles: a group computes a tile of the points of
-// contractions.
+// contractions or of an attention.
 struct Nest {
   enum class Mode : uint8_t { points, rows, tiles };
   Mode mode = Mode::points;
@@ -24,6 +25,7 @@ struct Nest {
   std::vector<AxisSet> levels;   // rows: ascending; all but the last axes of the nest
   AxisSet domain = 0;            // parallel axes of the largest statement
   std::optional<TilePlan> tile;
+  std::optional<AttentionPlan> attention;
 };
 
 struct Plan {

@@ -44,8 +44,8 @@ std::optional<TileShape> choose_tile(const TileProblem& problem, const Target& t
                                      uint32_t lanes);
 
 struct TileContract {
-  Value record;
-  Value a, b;  // the operands of rows and of columns
+  Value record = kir::kNone;
+  Value a = kir::kNone, b = kir::kNone;  // the operands of rows and of columns
 };
 
 // Rows and columns are the points of axes that only one operand has.

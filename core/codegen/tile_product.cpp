@@ -1,5 +1,7 @@
 #include "core/codegen/tile_product.hpp"
 
+#include "core/codegen/tile_writer.hpp"
+
 #include <algorithm>
 
 namespace ost::codegen {
@@ -19,28 +21,26 @@ TileProduct::TileProduct(Evaluator& e, const TileShape& shape, const TileContrac
     : e_(e),
       b_(e.builder()),
       shape_(shape),
+      contract_(contract),
       k_axis_(e.kernel().insts[contract.record].src[2]),
       memory_(memory),
       type_(e.kernel().dtype(contract.record)),
       lane_m_(b_.div(b_.lane(), b_.i64(shape.lanes_n))),
-      lane_n_(b_.rem(b_.lane(), b_.i64(shape.lanes_n))) {
-  const kir::Range k = e_.extent_range(k_axis_);
-  whole_k_ = k.lo == k.hi && k.hi % shape_.bk == 0;
-  const Strides strides(e_.kernel(), e_.scope());
-  const auto side = [&](Value operand, int64_t size, int64_t pitch, int64_t offset, uint64_t n) {
-    return Side{operand, nullptr, size, pitch, offset, true, n, {}};
-  };
-  a_ = side(contract.a, shape_.bm(), shape_.pitch_m(), 0, minus_zero(type_));
-  b_side_ = side(contract.b, shape_.bn(), shape_.pitch_n(), shape_.bk * shape_.pitch_m(), 0);
-  if (is_float(type_) && k.hi > kChain)
-    total_ = b_.private_array(type_, static_cast<uint64_t>(shape_.tm * shape_.tn));
-  chain_ = b_.private_array(type_, static_cast<uint64_t>(shape_.tm * shape_.tn));
+      lane_n_(b_.rem(b_.lane(), b_.i64(shape.lanes_n))),
+      rows_(e, {shape.bk, shape.bm(), shape.pitch_m(), shape.lanes(), minus_zero(type_), shape.bk},
+            contract.a, k_axis_),
+      columns_(e, {shape.bk, shape.bn(), shape.pitch_n(), shape.lanes(), 0, shape.bk}, contract.b,
+               k_axis_) {
+  const auto outputs = static_cast<uint64_t>(shape.tm * shape.tn);
+  if (is_float(type_) && e.max_extent(k_axis_) > kChain) total_ = b_.private_array(type_, outputs);
+  chain_ = b_.private_array(type_, outputs);
 }
 
-// Registers in runs of four, so that lanes read neighbouring vectors.
-Value TileProduct::place(GroupBuilder& b, Value lane, int64_t lanes, int64_t registers, int64_t i) {
-  const int64_t run = std::min<int64_t>(registers, 4);
-  return b.add(b.mul(lane, b.i64(run)), b.i64(i / run * lanes * run + i % run));
+Value TileProduct::row(int64_t i) {
+  return place_in_tile(b_, lane_m_, shape_.lanes_m, shape_.tm, i);
+}
+Value TileProduct::column(int64_t j) {
+  return place_in_tile(b_, lane_n_, shape_.lanes_n, shape_.tn, j);
 }
 
 Value TileProduct::at(int64_t i, int64_t j) {
@@ -53,91 +53,42 @@ Value TileProduct::step(Value a, Value b, Value acc) {
 }
 
 void TileProduct::run(const TileSide& rows, const TileSide& columns) {
-  a_.where = &rows;
-  b_side_.where = &columns;
-  e_.prepare({a_.operand, b_side_.operand});
-  const Strides strides(e_.kernel(), e_.scope());
-  for (Side* side : {&a_, &b_side_})
-    side->along_k =
-        side->where->axes.empty() || !strides.unit(side->operand, side->where->axes.back());
-  count_ = e_.count(k_axis_);
-  steps_ = b_.div(b_.add(count_, b_.i64(shape_.bk - 1)), b_.i64(shape_.bk));
+  e_.prepare({contract_.a, contract_.b});
+  const Value count = e_.count(k_axis_);
+  steps_ = b_.div(b_.add(count, b_.i64(shape_.bk - 1)), b_.i64(shape_.bk));
   each_output([&](Value o) {
     b_.store(chain_, o, b_.constant(type_, 0));
     if (total_ != kNone) b_.store(total_, o, b_.constant(type_, minus_zero(type_)));
   });
   const bool before = e_.together;
   e_.together = false;
+  const auto stages = [&] {
+    rows_.begin(rows);
+    columns_.begin(columns);
+    pipeline();
+  };
   if (e_.extent_range(k_axis_).lo >= 1)
-    e_.afresh([&] { pipeline(); });
+    e_.afresh(stages);
   else
-    e_.when(b_.compare(Op::lt, b_.i64(0), count_), [&] { pipeline(); });
+    e_.when(b_.compare(Op::lt, b_.i64(0), count), stages);
   e_.together = before;
   if (total_ == kNone) return;
   each_output(
       [&](Value o) { b_.store(total_, o, b_.add(b_.load(total_, o), b_.load(chain_, o))); });
 }
 
-// Element e of a stage is staged by lane e mod lanes.
-void TileProduct::find_elements(Side& side) {
-  const int64_t lanes = shape_.lanes();
-  const int64_t fast = side.along_k ? shape_.bk : side.size;
-  side.elements.clear();
-  for (int64_t q = 0; q < side.size * shape_.bk / lanes; ++q) {
-    Value inner = kNone, outer = kNone;
-    if (lanes % fast == 0) {
-      inner = b_.rem(b_.lane(), b_.i64(fast));
-      outer = b_.add(b_.div(b_.lane(), b_.i64(fast)), b_.i64(q * (lanes / fast)));
-    } else {
-      const Value at = b_.add(b_.lane(), b_.i64(q * lanes));
-      inner = b_.rem(at, b_.i64(fast));
-      outer = b_.div(at, b_.i64(fast));
-    }
-    const Value k = side.along_k ? inner : outer, x = side.along_k ? outer : inner;
-    Value point = b_.add(side.where->first, x);
-    if (!side.where->whole) point = b_.min(point, b_.sub(side.where->count, b_.i64(1)));
-    Side::Element element;
-    if (!side.where->axes.empty()) element.digits = e_.digits(point, side.where->axes);
-    element.k = k;
-    element.place = b_.add(b_.add(b_.mul(k, b_.i64(side.pitch)), x), b_.i64(side.offset));
-    side.elements.push_back(std::move(element));
-  }
-}
-
-std::vector<Value> TileProduct::fetch(const Side& side, Value step) {
-  const Value base = b_.mul(step, b_.i64(shape_.bk));
-  std::vector<Value> out;
-  for (const Side::Element& element : side.elements) {
-    e_.afresh([&] {
-      Value k = b_.add(base, element.k), exists = kNone;
-      if (!whole_k_) {
-        exists = b_.compare(Op::lt, k, count_);
-        k = b_.min(k, b_.sub(count_, b_.i64(1)));
-      }
-      e_.bind(side.where->axes, element.digits);
-      e_.bind(k_axis_, k);
-      Value x = e_.value(side.operand);
-      if (exists != kNone) x = b_.where(exists, x, b_.constant(type_, side.neutral));
-      out.push_back(x);
-    });
-  }
-  return out;
-}
-
-void TileProduct::keep(const Side& side, const std::vector<Value>& values, Value buffer) {
+void TileProduct::keep(const std::vector<Value>& a, const std::vector<Value>& b, Value buffer) {
   const Value base = b_.mul(buffer, b_.i64(shape_.stage()));
-  for (size_t q = 0; q < values.size(); ++q)
-    b_.store(memory_, b_.add(base, side.elements[q].place), values[q]);
+  rows_.keep(a, memory_, base);
+  columns_.keep(b, memory_, b_.add(base, b_.i64(shape_.bk * shape_.pitch_m())));
 }
 
 void TileProduct::pipeline() {
-  find_elements(a_);
-  find_elements(b_side_);
   const Value zero = b_.i64(0), one = b_.i64(1);
   const auto stage = [&](Value step, Value buffer) {
-    const std::vector<Value> a = fetch(a_, step), b = fetch(b_side_, step);
-    keep(a_, a, buffer);
-    keep(b_side_, b, buffer);
+    const Value first = b_.mul(step, b_.i64(shape_.bk));
+    const std::vector<Value> a = rows_.fetch(first), b = columns_.fetch(first);
+    keep(a, b, buffer);
   };
   if (shape_.buffers == 1) {
     e_.loop(zero, steps_, 1, [&](Value t) {
@@ -154,11 +105,10 @@ void TileProduct::pipeline() {
   e_.loop(zero, steps_, 1, [&](Value t) {
     next_chain(t);
     const Value next = b_.min(b_.add(t, one), b_.sub(steps_, one));
-    const std::vector<Value> a = fetch(a_, next), b = fetch(b_side_, next);
+    const Value first = b_.mul(next, b_.i64(shape_.bk));
+    const std::vector<Value> a = rows_.fetch(first), b = columns_.fetch(first);
     multiply(b_.binary(Op::bit_and, t, one));
-    const Value other = b_.binary(Op::bit_and, b_.add(t, one), one);
-    keep(a_, a, other);
-    keep(b_side_, b, other);
+    keep(a, b, b_.binary(Op::bit_and, b_.add(t, one), one));
     b_.barrier();
   });
 }
@@ -178,25 +128,28 @@ void TileProduct::next_chain(Value step) {
   });
 }
 
+std::vector<Value> TileProduct::registers(Value start, int64_t count, int64_t lanes) {
+  const int64_t run = std::min<int64_t>(count, 4);
+  std::vector<Value> out;
+  for (int64_t i = 0; i < count; ++i)
+    out.push_back(b_.load(memory_, b_.add(start, b_.i64(i / run * lanes * run + i % run))));
+  return out;
+}
+
 void TileProduct::multiply(Value buffer) {
   const Value base = b_.mul(buffer, b_.i64(shape_.stage()));
-  const Value at_a = b_.add(base, row(0)), at_b = b_.add(base, column(0));
-  const auto from = [&](const Side& side, Value at, Value k, int64_t registers, int64_t lanes) {
-    const Value start = b_.add(at, b_.add(b_.mul(k, b_.i64(side.pitch)), b_.i64(side.offset)));
-    const int64_t run = std::min<int64_t>(registers, 4);
-    std::vector<Value> out;
-    for (int64_t i = 0; i < registers; ++i)
-      out.push_back(b_.load(memory_, b_.add(start, b_.i64(i / run * lanes * run + i % run))));
-    return out;
-  };
+  const Value at_a = b_.add(base, row(0));
+  const Value at_b = b_.add(b_.add(base, column(0)), b_.i64(shape_.bk * shape_.pitch_m()));
   // Copies that no barrier is in the life of: they become registers also where lanes are loops.
   const Value sums = b_.private_array_here(type_, static_cast<uint64_t>(shape_.tm * shape_.tn));
   each_output([&](Value o) { b_.store(sums, o, b_.load(chain_, o)); });
   e_.loop(
       b_.i64(0), b_.i64(shape_.bk), 1,
       [&](Value k) {
-        const std::vector<Value> a = from(a_, at_a, k, shape_.tm, shape_.lanes_m);
-        const std::vector<Value> b = from(b_side_, at_b, k, shape_.tn, shape_.lanes_n);
+        const std::vector<Value> a =
+            registers(b_.add(at_a, b_.mul(k, b_.i64(shape_.pitch_m()))), shape_.tm, shape_.lanes_m);
+        const std::vector<Value> b =
+            registers(b_.add(at_b, b_.mul(k, b_.i64(shape_.pitch_n()))), shape_.tn, shape_.lanes_n);
         for (int64_t i = 0; i < shape_.tm; ++i) {
           for (int64_t j = 0; j < shape_.tn; ++j) {
             const Value o = b_.i64(i * shape_.tn + j);

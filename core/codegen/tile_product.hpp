@@ -2,18 +2,9 @@
 // and multiplies from there, in the order of the contraction's tag (docs/numerics.md §2).
 #pragma once
 
-#include "core/codegen/evaluator.hpp"
-#include "core/codegen/tile_plan.hpp"
+#include "core/codegen/staging.hpp"
 
 namespace ost::codegen {
-
-// Which rows (or columns) of the result: points `first`, first + 1, ... of some axes, of which
-// `count` exist. Points beyond the last one are computed as the last one.
-struct TileSide {
-  std::vector<Value> axes;
-  Value first = kNone, count = kNone;
-  bool whole = false;  // all points of all tiles exist
-};
 
 class TileProduct {
  public:
@@ -26,32 +17,15 @@ class TileProduct {
 
   // Output i, j of this lane.
   Value at(int64_t i, int64_t j);
-  // Of register row i of a row of lanes, and of register column j: the position in the tile.
-  static Value place(GroupBuilder& b, Value lane, int64_t lanes, int64_t registers, int64_t i);
-  Value row(int64_t i) { return place(b_, lane_m_, shape_.lanes_m, shape_.tm, i); }
-  Value column(int64_t j) { return place(b_, lane_n_, shape_.lanes_n, shape_.tn, j); }
-  Value lane_m() const { return lane_m_; }
-  Value lane_n() const { return lane_n_; }
+  // Of its register row i, and of its register column j: the position in the tile.
+  Value row(int64_t i);
+  Value column(int64_t j);
 
  private:
-  struct Side {
-    Value operand;
-    const TileSide* where;
-    int64_t size, pitch, offset;  // in a stage
-    bool along_k;                 // neighbouring lanes take neighbouring steps
-    uint64_t neutral;             // bits of what stands in for steps beyond the last one
-    struct Element {
-      std::vector<Value> digits;
-      Value k, place;
-    };
-    std::vector<Element> elements;  // that this lane stages
-  };
-
-  void find_elements(Side& side);
-  std::vector<Value> fetch(const Side& side, Value step);
-  void keep(const Side& side, const std::vector<Value>& values, Value buffer);
   void pipeline();
+  void keep(const std::vector<Value>& a, const std::vector<Value>& b, Value buffer);
   void multiply(Value buffer);
+  std::vector<Value> registers(Value start, int64_t count, int64_t lanes);
   void next_chain(Value step);
   Value step(Value a, Value b, Value acc);
   template <class F>
@@ -62,13 +36,13 @@ class TileProduct {
   Evaluator& e_;
   GroupBuilder& b_;
   TileShape shape_;
+  TileContract contract_;
   Value k_axis_, memory_;
   DType type_;
-  Value count_ = kNone, steps_ = kNone;  // of the contraction
   Value lane_m_, lane_n_;
+  Value steps_ = kNone;                  // stages of the contraction
   Value chain_ = kNone, total_ = kNone;  // private arrays; no total where one chain is all
-  bool whole_k_;
-  Side a_, b_side_;
+  Staging rows_, columns_;
 };
 
 }  // namespace ost::codegen

@@ -16,11 +16,6 @@ class Tiles {
   void run(Value group, const std::function<void()>& stores);
 
  private:
-  void write(std::vector<TileProduct>& products, const std::function<void()>& stores);
-  void point(Value row, Value column, const std::vector<Value>& results,
-             const std::function<void()>& stores);
-  bool whole(const std::vector<Value>& axes, int64_t tile) const;
-
   Evaluator& e_;
   GroupBuilder& b_;
   const TilePlan& plan_;

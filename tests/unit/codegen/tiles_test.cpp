@@ -178,27 +178,6 @@ TEST(ChooseTile, ASmallDeviceStagesInOneBuffer) {
   EXPECT_EQ(s->buffers, 1);
 }
 
-// Each barrier keeps some lane from reading what another one has not written, or from overwriting
-// what another one still reads. Only the very last one protects a turn that does not come.
-void expect_all_barriers_needed(const kir::Kernel& kernel, const Target& target,
-                                std::span<const kir::ParamData> params) {
-  const auto lowered = codegen::lower(kernel, target);
-  ASSERT_TRUE(lowered.has_value()) << lowered.error().message;
-  EXPECT_TRUE(kir::interpret_level2(*lowered, params, {}).has_value());
-  size_t barriers = 0, found = 0;
-  for (kir::Value v = 0; v < lowered->insts.size(); ++v) {
-    if (lowered->op(v) != kir::Op::barrier) continue;
-    ++barriers;
-    kir::Kernel broken = *lowered;
-    broken.insts[v].op = OST_KIR_OP_CONST;
-    ASSERT_TRUE(kir::verify(broken).has_value());
-    const auto done = kir::interpret_level2(broken, params, {});
-    if (!done && done.error().message.find("races") != std::string::npos) ++found;
-  }
-  EXPECT_GE(barriers, 4u);
-  EXPECT_EQ(found, barriers);
-}
-
 TEST(TileBarriers, NoneCanBeLeftOut) {
   ir::Graph g;
   const auto a = *g.add_input({"a", ir::InputKind::argument, DType::f32, {40, 20}, 0, nullptr});
@@ -209,7 +188,7 @@ TEST(TileBarriers, NoneCanBeLeftOut) {
   std::vector<float> x(800, 1.5f), y(800, 0.5f), out(1600);
   const kir::ParamData params[] = {{out.data(), 6400}, {x.data(), 3200}, {y.data(), 3200}};
   for (const Target& target : {Target{16, 16 << 10, 16}, Target{16, 2048, 16}})
-    expect_all_barriers_needed(program->kernels[0].kir, target, params);
+    test::expect_all_barriers_needed(program->kernels[0].kir, target, params, 4);
 }
 
 }  // namespace
