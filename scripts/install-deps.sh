@@ -31,8 +31,8 @@ needs=(
 [ "$llvm" = yes ] && needs+=(llvm-22-dev llvm-22-tools libzstd-dev lld-22)
 # A device of another kind, for the tests of the OpenCL example.
 [ "$llvm" = yes ] && needs+=(opencl-headers ocl-icd-opencl-dev pocl-opencl-icd)
-# AMD's compiler of kernels, which needs no GPU, for a test of the hip plugin.
-[ "$llvm" = yes ] && needs+=(libamdhip64-5)
+# AMD's compiler of kernels, which needs no GPU, and clang, for what that one is too old for.
+[ "$llvm" = yes ] && needs+=(libamdhip64-5 clang-22)
 # What only single tests use; they skip where a release has no such package. For SPIR-V: a checker, Intel's compiler of
 # kernels, translators to the LLVM of PoCL and of oclgrind, an interpreter that finds races.
 wants=()
@@ -40,6 +40,8 @@ wants=()
 # For Level Zero: its loader and headers, with which the test driver is opened, and Intel's own driver, which runs
 # without a GPU too.
 [ "$llvm" = yes ] && wants+=(libze1 libze-dev "libze-intel-gpu1|intel-opencl-icd")
+# HIP's headers, against which a test holds the hip plugin's own prototypes.
+[ "$llvm" = yes ] && wants+=(libamdhip64-dev)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "install-deps: this is not Debian; install by hand what these packages bring: ${needs[*]}" >&2

@@ -101,14 +101,19 @@ typedef double f64;
 #define ost_prod_f64(a, b) ((a) * (b))
 )";
 constexpr std::string_view kHip = R"(#pragma clang fp contract(off)
-#define ost_fma_f32 __builtin_fmaf
+#if !defined(OST_SOFT_SQRT) && defined(__AMDGCN__) && __clang_major__ < 18
+#define OST_SOFT_SQRT 1
+#endif
+#if !OST_SOFT_SQRT
 #define ost_sqrt_f32 __builtin_sqrtf
+#define ost_sqrt_f64 __builtin_sqrt
+#endif
+#define ost_fma_f32 __builtin_fmaf
 #define ost_floor_f32 __builtin_floorf
 #define ost_ceil_f32 __builtin_ceilf
 #define ost_trunc_f32 __builtin_truncf
 #define ost_rint_f32 __builtin_rintf
 #define ost_fma_f64 __builtin_fma
-#define ost_sqrt_f64 __builtin_sqrt
 #define ost_floor_f64 __builtin_floor
 #define ost_ceil_f64 __builtin_ceil
 #define ost_trunc_f64 __builtin_trunc
@@ -304,6 +309,52 @@ OST_SAT_F64(u32, 0u, 4294967295u, 4294967296.0)
 OST_SAT_F64(u64, (u64)0, ~(u64)0, 18446744073709551616.0)
 )";
 
+// Before LLVM 18 an AMD GPU's square root is the bare instruction, which is off by one bit at times.
+// This one is Markstein's: 1/sqrt(x) by Newton's method, then sqrt(x) and its half reciprocal
+// together, the last step with the exact remainder. Equal to the correctly rounded one for all f32.
+constexpr std::string_view kHipSqrtF32 = R"(#if OST_SOFT_SQRT
+OST_FN f32 ost_sqrt_f32(f32 x) {
+  f32 m = x, k = 1.0f, r, g, h;
+  if (!(x > 0.0f) || ost_bits_f32(x) == 0x7f800000u)
+    return x < 0.0f ? ost_from_u32(0x7fc00000u) : x + x;
+  if (x < 0x1p-80f) {
+    m = x * 0x1p64f;
+    k = 0x1p-32f;
+  }
+  r = ost_from_u32(0x5f375a86u - (ost_bits_f32(m) >> 1));
+  r = r * ost_fma_f32(-0.5f * m * r, r, 1.5f);
+  r = r * ost_fma_f32(-0.5f * m * r, r, 1.5f);
+  g = m * r;
+  h = 0.5f * r;
+  r = ost_fma_f32(-g, h, 0.5f);
+  g = ost_fma_f32(g, r, g);
+  h = ost_fma_f32(h, r, h);
+  return ost_fma_f32(ost_fma_f32(-g, g, m), h, g) * k;
+}
+#endif
+)";
+constexpr std::string_view kHipSqrtF64 = R"(#if OST_SOFT_SQRT
+OST_FN f64 ost_sqrt_f64(f64 x) {
+  f64 m = x, k = 1.0, r, g, h;
+  i32 i;
+  if (!(x > 0.0) || ost_bits_f64(x) == ((u64)0x7ff << 52))
+    return x < 0.0 ? ost_from_u64((u64)0x7ff8 << 48) : x + x;
+  if (x < 0x1p-700) {
+    m = x * 0x1p512;
+    k = 0x1p-256;
+  }
+  r = ost_from_u64(0x5fe6eb50c7b537a9u - (ost_bits_f64(m) >> 1));
+  for (i = 0; i < 4; ++i) r = r * ost_fma_f64(-0.5 * m * r, r, 1.5);
+  g = m * r;
+  h = 0.5 * r;
+  r = ost_fma_f64(-g, h, 0.5);
+  g = ost_fma_f64(g, r, g);
+  h = ost_fma_f64(h, r, h);
+  return ost_fma_f64(ost_fma_f64(-g, g, m), h, g) * k;
+}
+#endif
+)";
+
 }  // namespace
 
 std::string prelude(Dialect dialect, bool f64) {
@@ -328,6 +379,10 @@ std::string prelude(Dialect dialect, bool f64) {
   out += kIntegers;
   out += kF32;
   if (f64) out += kF64;
+  if (dialect == Dialect::hip_cpp) {
+    out += kHipSqrtF32;
+    if (f64) out += kHipSqrtF64;
+  }
   return out;
 }
 

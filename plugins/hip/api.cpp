@@ -32,6 +32,7 @@ std::string find_runtime(Api& api, void* library) {
 std::string find_rtc(Api& api, void* library) {
   std::string lacking;
   OST_HIPRTC_FUNCTIONS(OST_HIP_REQUIRED, OST_HIP_OPTIONAL)
+  if (lacking.empty()) api.comgr.find_in(library);
   return lacking;
 }
 
@@ -76,6 +77,15 @@ ost_status_t status_of(Error code) {
 
 }  // namespace
 
+bool ComgrApi::find_in(void* library) {
+  ComgrApi found;
+  if (!find(library, "amd_comgr_get_isa_count", found.amd_comgr_get_isa_count) ||
+      !find(library, "amd_comgr_get_isa_name", found.amd_comgr_get_isa_name))
+    return false;
+  *this = found;
+  return true;
+}
+
 std::string Api::name_of(Error code) const {
   const char* name = hipGetErrorName != nullptr ? hipGetErrorName(code) : nullptr;
   return cat(code, name != nullptr ? " (" : "", name != nullptr ? name : "",
@@ -101,6 +111,7 @@ Api load_api(const std::string& runtime, const std::string& rtc) {
       places.push_back({cat("libamdhip64.so.", major), {rtc_or(cat("libhiprtc.so.", major))}});
   }
   Api api;
+  api.rtc_missing = "there is no HIP runtime, so no hipRTC";
   for (const Place& place : places) {
     void* library = dlopen(place.runtime.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {

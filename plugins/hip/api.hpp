@@ -78,11 +78,21 @@ enum class Attribute : int {
 
 #define OST_HIP_DECLARE(name, result, arguments) result(*name) arguments = nullptr;
 
+// What lists the architectures of AMD's compiler: in its own library, which hipRTC opens when it
+// compiles, or in hipRTC's.
+struct ComgrApi {
+  int (*amd_comgr_get_isa_count)(size_t*) = nullptr;
+  int (*amd_comgr_get_isa_name)(size_t, const char**) = nullptr;
+  bool find_in(void* library);
+  bool is_there() const { return amd_comgr_get_isa_name != nullptr; }
+};
+
 // The libraries that were found. `missing` says why there is no runtime, `rtc_missing` why there is
 // no compiler; both are empty where there is one.
 struct Api {
   OST_HIP_FUNCTIONS(OST_HIP_DECLARE, OST_HIP_DECLARE)
   OST_HIPRTC_FUNCTIONS(OST_HIP_DECLARE, OST_HIP_DECLARE)
+  ComgrApi comgr;
   std::string path, missing, rtc_missing;
 
   bool has_pinned_memory() const { return hipHostMalloc != nullptr && hipHostFree != nullptr; }

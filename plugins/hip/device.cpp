@@ -34,20 +34,15 @@ std::string architecture(const Api& api, int device) {
   return "";
 }
 
-Candidate describe(const Api& api, int device) {
+Candidate describe(const Api& api, const std::string& no_compiler, int device) {
   Candidate c;
   c.index = device;
-  ost_device_info_t& info = c.info;
-  info.size = sizeof info;
-  info.kind = OST_DEVICE_KIND_GPU;
-  for (uint32_t t = OST_DTYPE_BOOL; t <= OST_DTYPE_F64; ++t) info.dtypes |= 1u << t;
+  ost_device_info_t& info = c.info = kernel_info();
   char name[OST_NAME_SIZE] = "";
   api.check(api.hipDeviceGetName(name, sizeof name - 1, device), "hipDeviceGetName");
   const std::string arch = architecture(api, device);
   ost::plugin::copy_text(info.name, name[0] != '\0' ? std::string_view(name) : arch);
   ost::plugin::copy_text(info.target, arch);
-  info.form_count = 1;
-  info.forms[0] = OST_FORM_HIP_CPP;
   info.max_group = static_cast<uint32_t>(attribute(api, device, Attribute::kMaxThreadsPerBlock));
   info.subgroup = static_cast<uint32_t>(attribute(api, device, Attribute::kWarpSize));
   info.local_bytes =
@@ -55,11 +50,10 @@ Candidate describe(const Api& api, int device) {
   size_t bytes = 0;
   api.check(api.hipDeviceTotalMem(&bytes, device), "hipDeviceTotalMem");
   info.memory_bytes = info.max_alloc = bytes;
-  info.min_align = kAlign;
   info.threads = static_cast<uint32_t>(attribute(api, device, Attribute::kMultiprocessors));
   std::string reason;
   if (arch.empty()) reason = "HIP does not say the architecture of this device";
-  if (!api.rtc_missing.empty()) reason = api.rtc_missing;
+  if (!no_compiler.empty()) reason = no_compiler;
   if (!reason.empty()) {
     info.flags |= OST_DEVICE_UNUSABLE;
     ost::plugin::copy_text(info.reason, reason);
@@ -69,7 +63,19 @@ Candidate describe(const Api& api, int device) {
 
 }  // namespace
 
-std::vector<Candidate> find_devices(const Api& api, std::string& reason) {
+ost_device_info_t kernel_info() {
+  ost_device_info_t info{};
+  info.size = sizeof info;
+  info.kind = OST_DEVICE_KIND_GPU;
+  for (uint32_t t = OST_DTYPE_BOOL; t <= OST_DTYPE_F64; ++t) info.dtypes |= 1u << t;
+  info.form_count = 1;
+  info.forms[0] = OST_FORM_HIP_CPP;
+  info.min_align = kAlign;
+  return info;
+}
+
+std::vector<Candidate> find_devices(const Api& api, const std::string& no_compiler,
+                                    std::string& reason) {
   std::vector<Candidate> out;
   reason = api.missing;
   if (!reason.empty()) return out;
@@ -84,7 +90,7 @@ std::vector<Candidate> find_devices(const Api& api, std::string& reason) {
     reason = cat("no device: ", call, " of ", api.path, " gives ", api.name_of(code));
     return out;
   }
-  for (int i = 0; i < count; ++i) out.push_back(describe(api, i));
+  for (int i = 0; i < count; ++i) out.push_back(describe(api, no_compiler, i));
   return out;
 }
 

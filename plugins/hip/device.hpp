@@ -17,8 +17,12 @@ struct Candidate {
   ost_device_info_t info{};
 };
 
-// In the order of HIP. `reason`: why there is none.
-std::vector<Candidate> find_devices(const Api& api, std::string& reason);
+// What holds for every device of this driver, of kernels and their memory.
+ost_device_info_t kernel_info();
+
+// In the order of HIP. `reason`: why there is none; `no_compiler`: why they are of no use.
+std::vector<Candidate> find_devices(const Api& api, const std::string& no_compiler,
+                                    std::string& reason);
 
 // A range of memory that a device can use: device memory, or pinned memory of the host.
 class Memory {

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "compiler.hpp"
 #include "queue.hpp"
+#include "target.hpp"
 
 namespace hip {
 namespace {
@@ -13,8 +15,14 @@ using ost::plugin::handle_of;
 using ost::plugin::object;
 
 struct Driver {
+  Driver(Api found, std::string_view clang, std::string_view sqrt)
+      : api(std::move(found)), compiler(api, clang, sqrt) {
+    devices = find_devices(api, compiler.missing(), reason);
+    for (const ost_device_info_t& info : compiler.targets()) devices.push_back({-1, info});
+  }
   Api api;
-  std::vector<Candidate> devices;
+  Compiler compiler;
+  std::vector<Candidate> devices;  // those that only compile behind the others
   std::string reason;
 };
 using ExecutableHandle = std::shared_ptr<Executable>;
@@ -24,15 +32,6 @@ const Candidate& candidate(Driver& driver, uint32_t index) {
     fail(OST_NOT_FOUND, "device ", index, " of ", driver.devices.size());
   return driver.devices[index];
 }
-const Candidate& candidate(Driver& driver, ost_str_t target) {
-  const auto view = ost::plugin::view(target);
-  const auto it = std::ranges::find_if(driver.devices,
-                                       [&](const Candidate& c) { return view == c.info.target; });
-  if (it == driver.devices.end())
-    fail(OST_NOT_FOUND, "no HIP device here has the target '", view, "'");
-  return *it;
-}
-
 // The option, or else the environment variable.
 std::string setting(const ost::plugin::Host& host, const char* option, const char* variable) {
   const std::string value(host.option(option));
@@ -46,17 +45,17 @@ std::string setting(const ost::plugin::Host& host, const char* option, const cha
 ost_status_t driver_create(const ost_host_table_t* host, ost_driver_t** out, ost_error_t* e) {
   return fence(e, [&] {
     const ost::plugin::Host h(host);
-    auto driver = std::make_unique<Driver>();
-    driver->api = load_api(setting(h, "library", "OSTINATO_HIP_LIBRARY"),
-                           setting(h, "rtc_library", "OSTINATO_HIPRTC_LIBRARY"));
-    driver->devices = find_devices(driver->api, driver->reason);
-    handle_of(std::move(driver), out);
+    handle_of(
+        std::make_unique<Driver>(load_api(setting(h, "library", "OSTINATO_HIP_LIBRARY"),
+                                          setting(h, "rtc_library", "OSTINATO_HIPRTC_LIBRARY")),
+                                 h.option("clang"), h.option("sqrt")),
+        out);
   });
 }
 ost_status_t device_count(ost_driver_t* d, uint32_t* out, ost_sink_t reason, ost_error_t* e) {
   return fence(e, [&] {
     *out = static_cast<uint32_t>(object<Driver>(d).devices.size());
-    if (*out == 0) ost::plugin::put(reason, object<Driver>(d).reason);
+    if (!object<Driver>(d).reason.empty()) ost::plugin::put(reason, object<Driver>(d).reason);
   });
 }
 ost_status_t device_info(ost_driver_t* d, uint32_t index, ost_device_info_t* out, ost_error_t* e) {
@@ -67,7 +66,8 @@ ost_status_t device_info(ost_driver_t* d, uint32_t index, ost_device_info_t* out
 ost_status_t device_create(ost_driver_t* d, uint32_t index, ost_device_t** out, ost_error_t* e) {
   return fence(e, [&] {
     const Candidate& c = candidate(object<Driver>(d), index);
-    if (c.info.flags & OST_DEVICE_UNUSABLE) fail(OST_UNAVAILABLE, c.info.reason);
+    if (c.info.flags & (OST_DEVICE_UNUSABLE | OST_DEVICE_COMPILE_ONLY))
+      fail(OST_UNAVAILABLE, c.info.reason);
     handle_of(std::make_unique<DevicePtr>(std::make_shared<Device>(object<Driver>(d).api, c)), out);
   });
 }
@@ -175,16 +175,13 @@ ost_status_t profile_drain(ost_queue_t* q, ost_profile_record_t* out, uint32_t c
 // --- compilation and executables
 
 ost_status_t compiler_key_entry(ost_driver_t* d, ost_str_t target, ost_sink_t out, ost_error_t* e) {
-  return fence(e, [&] {
-    candidate(object<Driver>(d), target);
-    ost::plugin::put(out, compiler_key(object<Driver>(d).api));
-  });
+  return fence(
+      e, [&] { ost::plugin::put(out, object<Driver>(d).compiler.key(ost::plugin::view(target))); });
 }
 ost_status_t compile(ost_driver_t* d, const ost_compile_t* job, ost_error_t* e) {
   return fence(e, [&] {
     ost::plugin::check_size(job, "ost_compile_t");
-    candidate(object<Driver>(d), job->target);
-    ost::plugin::put(job->image, build_image(object<Driver>(d).api, *job));
+    ost::plugin::put(job->image, object<Driver>(d).compiler.build(*job));
   });
 }
 std::span<const std::byte> bytes(ost_bytes_t b) {
@@ -199,6 +196,8 @@ ost_status_t image_check(ost_driver_t*, const ost_device_info_t* info, ost_bytes
       const Image parsed = parse_image(bytes(image));
       if (parsed.target == info->target)
         *out = OST_FIT_OPTIMAL;
+      else if (runs_on(parse_target(parsed.target), parse_target(info->target)))
+        *out = OST_FIT_USABLE;
       else
         ost::plugin::put(reason, ost::plugin::cat("the image is for ", parsed.target));
     } catch (const ost::plugin::Failure& why) {

@@ -49,6 +49,8 @@ def test_devices(lab: Lab) -> None:
     expect(device is not None and device["available"], f"hip:0 is {device}")
     other = lab.device(OST_STANDIN_ARCH="gfx001")
     expect(other is not None and other["target"] == "gfx001", f"hip:0 is {other}")
+    listed = {d["id"]: d for d in json.loads(lab.ost("devices", "--json").stdout)["devices"]}
+    expect(listed["hip:gfx001"]["compile_only"] and not listed["hip:0"]["compile_only"], f"devices: {listed.keys()}")
     # No device, or no runtime, is no error and no noise.
     expect(lab.device(OST_STANDIN_DEVICES="0") is None, "a device of a runtime that has none")
     reason = lab.reason(OST_STANDIN_DEVICES="0")
@@ -59,6 +61,10 @@ def test_devices(lab: Lab) -> None:
     expect(all(f["ok"] for f in findings if "hip.ostplugin.json" in f["what"]), f"doctor: {findings}")
     reason = lab.reason(OSTINATO_HIP_LIBRARY="/nowhere/libamdhip64.so")
     expect("no HIP runtime" in reason and "/nowhere/libamdhip64.so" in reason, reason)
+    nothing = lab.ost("devices", OSTINATO_HIP_LIBRARY="/nowhere/libamdhip64.so", OSTINATO_OPTIONS="hip.clang=off").stdout
+    expect("hip:" not in nothing, nothing)
+    old = lab.reason(OSTINATO_OPTIONS="hip.sqrt=fast")
+    expect("wanted software or hardware" in old, old)
     # The option of the driver wins over the variable; a library that is none says what it lacks.
     reason = lab.reason(OSTINATO_OPTIONS="hip.library=libc.so.6")
     expect("libc.so.6 has no hipInit" in reason, reason)
@@ -77,6 +83,14 @@ def test_digits(lab: Lab) -> None:
     replay = ("replay", manifest, "--device", "hip:0", "--var", "n=7", "--json", "--cache", lab.work / "cache")
     compiles = [json.loads(lab.ost(*replay).stdout)["compiles"] for _ in range(2)]
     expect(compiles[0] > 0 and compiles[1] == 0, f"compiles of two processes: {compiles}, wanted some and 0")
+    # So do images that were made for it without a device, and those of another architecture do not.
+    link = ("link", manifest, "--targets", "gfx001,hip:gfx000", "-o", lab.work / "linked.ost.json", "--json", "--cache",
+            lab.work / "link")  # fmt: skip
+    links = [json.loads(lab.ost(*link, OST_STANDIN_DEVICES="0").stdout) for _ in range(2)]
+    expect(links[0]["compiles"] == links[0]["images"] == 2 * compiles[0], f"link: {links[0]}")
+    expect(links[1]["compiles"] == 0, f"the second link: {links[1]}")
+    trusted = json.loads(lab.ost("replay", lab.work / "linked.ost.json", *replay[2:-1], "off", "--trust").stdout)
+    expect(trusted["compiles"] == 0 and trusted["images_used"] == compiles[0], f"replay of images: {trusted}")
     # Images of one architecture are none of another.
     again = json.loads(lab.ost(*replay, OST_STANDIN_ARCH="gfx001").stdout)["compiles"]
     expect(again == compiles[0], f"{again} compiles for another architecture, wanted {compiles[0]}")

@@ -8,6 +8,7 @@
 //   plugin/sync.hpp        the three classes that a synchronous device implements
 //   plugin/work.hpp        queues of a device that works on its own
 //   plugin/sync_table.hpp  the driver table made from them: queue, command lists, memory, profiling
+//   plugin/process.hpp     a compiler that is a program (not included here)
 //   plugin/companion.hpp   a library beside the plugin, opened when it is needed (not included here)
 #ifndef OSTINATO_PLUGIN_HPP_
 #define OSTINATO_PLUGIN_HPP_

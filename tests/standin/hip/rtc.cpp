@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -49,6 +50,17 @@ std::string trampolines(const std::string& source) {
   return out;
 }
 
+// That of the device and two that no device has.
+const std::vector<std::string>& architectures() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> out{settings().arch.substr(0, settings().arch.find(':'))};
+    for (const char* other : {"gfx001", "gfx002"})
+      if (out[0] != other) out.emplace_back(other);
+    return out;
+  }();
+  return all;
+}
+
 // 0 if the compiler says so; what it prints goes to a file.
 int run(const std::vector<std::string>& command, const fs::path& output) {
   std::vector<char*> words;
@@ -77,8 +89,12 @@ bool take_options(int count, const char* const* options, std::vector<std::string
   for (int i = 0; i < count; ++i) {
     const std::string_view option = options[i];
     if (option.starts_with("--gpu-architecture=")) {
-      if (option.substr(option.find('=') + 1) == settings().arch) continue;
-      log = "error: unknown target '" + std::string(option) + "', wanted " + settings().arch;
+      const std::string arch(option.substr(option.find('=') + 1));
+      if (std::ranges::any_of(architectures(), [&](const std::string& known) {
+            return arch == known || arch.starts_with(known + ":");
+          }))
+        continue;
+      log = "error: unknown target '" + std::string(option) + "'";
       return false;
     }
     if (option.starts_with("-O")) continue;  // compiling takes longer than running
@@ -164,4 +180,20 @@ STANDIN_API int hiprtcGetCodeSize(void* program, size_t* out) {
 STANDIN_API int hiprtcGetCode(void* program, char* out) {
   copy_out(out, static_cast<Program*>(program)->code, false);
   return kOk;
+}
+
+// comgr's: what the compiler knows.
+STANDIN_API int amd_comgr_get_isa_count(size_t* out) {
+  *out = architectures().size();
+  return 0;
+}
+STANDIN_API int amd_comgr_get_isa_name(size_t index, const char** out) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = architectures();
+    for (std::string& name : all) name = "amdgcn-amd-amdhsa--" + name;
+    return all;
+  }();
+  if (index >= names.size()) return 1;
+  *out = names[index].c_str();
+  return 0;
 }
