@@ -51,6 +51,7 @@ endfunction()
 
 # The plugins of this tree are made as a stranger's are.
 include(ostinatoPlugin)
+include(ostinatoLlvm)
 
 # ost_add_tree_plugin(NAME SOURCES ... [DEPS ...]): ost_add_plugin, in the folder where this build finds it.
 function(ost_add_tree_plugin name)

@@ -14,6 +14,9 @@ run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE_DIR}" -B "${WORK_DIR}/build" "-DCMA
 run("${CMAKE_COMMAND}" --build "${WORK_DIR}/build")
 run("${WORK_DIR}/build/uses_library")
 run("${WORK_DIR}/build/uses_library_cpp")
+if(EXISTS "${WORK_DIR}/build/uses_llvm")
+  run("${WORK_DIR}/build/uses_llvm")
+endif()
 
 # The plugin is installed beside those that came with the installation, and found there by name.
 run("${CMAKE_COMMAND}" --install "${WORK_DIR}/build" --prefix "${prefix}")
