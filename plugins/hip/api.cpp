@@ -86,6 +86,12 @@ bool ComgrApi::find_in(void* library) {
   return true;
 }
 
+int Api::version() const {
+  int number = 0;  // 50221153 is 5.2.21153
+  if (hipRuntimeGetVersion == nullptr || hipRuntimeGetVersion(&number) != kSuccess) return 0;
+  return number / 10000000 * 10 + number / 100000 % 100;
+}
+
 std::string Api::name_of(Error code) const {
   const char* name = hipGetErrorName != nullptr ? hipGetErrorName(code) : nullptr;
   return cat(code, name != nullptr ? " (" : "", name != nullptr ? name : "",

@@ -15,19 +15,43 @@ using Stream = struct OpaqueStream*;
 using Event = struct OpaqueEvent*;
 using Module = struct OpaqueModule*;
 using Function = struct OpaqueFunction*;
+using Graph = struct OpaqueGraph*;
+using GraphExec = struct OpaqueGraphExec*;
+using GraphNode = struct OpaqueGraphNode*;
+using Pool = struct OpaquePool*;
 using RtcError = int;  // hiprtcResult
 using RtcProgram = struct OpaqueRtcProgram*;
 
 constexpr Error kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101;
+constexpr Error kAlreadyRegistered = 712;
 constexpr int kMemcpyDefault = 4;
 constexpr unsigned kStreamNonBlocking = 1;
+constexpr unsigned kAttachGlobal = 1, kRegisterMapped = 2;
+constexpr int kCaptureRelaxed = 2;
+constexpr int kPoolReleaseThreshold = 4;
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+// hipKernelNodeParams
+struct KernelNodeParams {
+  Dim3 block;
+  void** extra;
+  void* function;
+  Dim3 grid;
+  void** arguments;
+  unsigned shared_bytes;
+};
 
 // hipDeviceAttribute_t.
 enum class Attribute : int {
+  kConcurrentManagedAccess = 9,
+  kManagedMemory = 24,
   kMaxThreadsPerBlock = 56,
   kMultiprocessors = 63,
   kSharedMemoryPerBlock = 74,
-  kWarpSize = 87
+  kWarpSize = 87,
+  kMemoryPools = 88
 };
 
 // name, result, arguments. OPT: a feature is off where it is absent.
@@ -63,7 +87,29 @@ enum class Attribute : int {
   OPT(hipEventDestroy, Error, (Event))                                                         \
   OPT(hipEventRecord, Error, (Event, Stream))                                                  \
   OPT(hipEventSynchronize, Error, (Event))                                                     \
-  OPT(hipEventElapsedTime, Error, (float*, Event, Event))
+  OPT(hipEventElapsedTime, Error, (float*, Event, Event))                                      \
+  OPT(hipMallocManaged, Error, (void**, size_t, unsigned))                                     \
+  OPT(hipHostRegister, Error, (void*, size_t, unsigned))                                       \
+  OPT(hipHostUnregister, Error, (void*))                                                       \
+  OPT(hipHostGetDevicePointer, Error, (void**, void*, unsigned))                               \
+  OPT(hipMallocAsync, Error, (void**, size_t, Stream))                                         \
+  OPT(hipFreeAsync, Error, (void*, Stream))                                                    \
+  OPT(hipDeviceGetDefaultMemPool, Error, (Pool*, int))                                         \
+  OPT(hipMemPoolSetAttribute, Error, (Pool, int, void*))                                       \
+  OPT(hipDeviceCanAccessPeer, Error, (int*, int, int))                                         \
+  OPT(hipMemcpyPeerAsync, Error, (void*, int, const void*, int, size_t, Stream))               \
+  OPT(hipStreamBeginCapture, Error, (Stream, int))                                             \
+  OPT(hipStreamEndCapture, Error, (Stream, Graph*))                                            \
+  OPT(hipStreamGetCaptureInfo_v2, Error,                                                       \
+      (Stream, int*, unsigned long long*, Graph*, const GraphNode**, size_t*))                 \
+  OPT(hipGraphInstantiate, Error, (GraphExec*, Graph, GraphNode*, char*, size_t))              \
+  OPT(hipGraphLaunch, Error, (GraphExec, Stream))                                              \
+  OPT(hipGraphDestroy, Error, (Graph))                                                         \
+  OPT(hipGraphExecDestroy, Error, (GraphExec))                                                 \
+  OPT(hipGraphKernelNodeGetParams, Error, (GraphNode, KernelNodeParams*))                      \
+  OPT(hipGraphExecKernelNodeSetParams, Error, (GraphExec, GraphNode, const KernelNodeParams*)) \
+  OPT(hipGraphExecMemcpyNodeSetParams1D, Error,                                                \
+      (GraphExec, GraphNode, void*, const void*, size_t, int))
 
 #define OST_HIPRTC_FUNCTIONS(REQ, OPT)                                                      \
   REQ(hiprtcVersion, RtcError, (int*, int*))                                                \
@@ -100,6 +146,23 @@ struct Api {
     return hipEventCreate != nullptr && hipEventDestroy != nullptr && hipEventRecord != nullptr &&
            hipEventSynchronize != nullptr && hipEventElapsedTime != nullptr;
   }
+  bool has_import() const {
+    return hipHostRegister != nullptr && hipHostUnregister != nullptr &&
+           hipHostGetDevicePointer != nullptr;
+  }
+  bool has_pool() const {
+    return hipMallocAsync != nullptr && hipFreeAsync != nullptr &&
+           hipDeviceGetDefaultMemPool != nullptr && hipMemPoolSetAttribute != nullptr;
+  }
+  // What only copies need, hipGraphExecMemcpyNodeSetParams1D, may be absent.
+  bool has_graphs() const {
+    return hipStreamBeginCapture != nullptr && hipStreamEndCapture != nullptr &&
+           hipStreamGetCaptureInfo_v2 != nullptr && hipGraphInstantiate != nullptr &&
+           hipGraphLaunch != nullptr && hipGraphDestroy != nullptr &&
+           hipGraphExecDestroy != nullptr && hipGraphKernelNodeGetParams != nullptr &&
+           hipGraphExecKernelNodeSetParams != nullptr;
+  }
+  int version() const;  // of HIP: 52 is 5.2; 0 if unknown
   std::string name_of(Error code) const;
   void check(Error code, const char* call) const;  // throws what the code means
 };

@@ -94,41 +94,29 @@ std::vector<Candidate> find_devices(const Api& api, const std::string& no_compil
   return out;
 }
 
-// --- memory and streams
-
-Memory::Memory(const Api& api, int device, uint64_t bytes, bool pinned)
-    : api_(api), device_(device), pinned_(pinned) {
-  api_.check(api_.hipSetDevice(device_), "hipSetDevice");
-  const uint64_t size = std::max<uint64_t>(bytes, 1);
-  if (pinned_)
-    api_.check(api_.hipHostMalloc(&data_, size, 0), "hipHostMalloc");
-  else
-    api_.check(api_.hipMalloc(&data_, size), "hipMalloc");
-}
-
-Memory::~Memory() {
-  api_.hipSetDevice(device_);
-  if (pinned_)
-    api_.hipHostFree(data_);
-  else
-    api_.hipFree(data_);
-}
-
-OwnedStream::OwnedStream(const Api& api, int device) : api_(api), device_(device) {
-  api_.check(api_.hipSetDevice(device_), "hipSetDevice");
-  api_.check(api_.hipStreamCreateWithFlags(&stream_, kStreamNonBlocking),
-             "hipStreamCreateWithFlags");
-}
-
-OwnedStream::~OwnedStream() {
-  api_.hipSetDevice(device_);
-  api_.hipStreamDestroy(stream_);
-}
-
 // --- the device
 
-Device::Device(const Api& api, const Candidate& candidate)
-    : api_(api), index_(candidate.index), info_(candidate.info), transfers_(api, index_) {}
+Device::Device(const Api& api, const Candidate& candidate, std::vector<ost_device_info_t> all,
+               bool pool)
+    : api_(api),
+      index_(candidate.index),
+      info_(candidate.info),
+      all_(std::move(all)),
+      transfers_(api, index_) {
+  const auto has = [&](Attribute which) {
+    int value = 0;
+    return api_.hipDeviceGetAttribute(&value, static_cast<int>(which), index_) == kSuccess &&
+           value != 0;
+  };
+  heaps_ = {Place::device};
+  if (api_.has_pinned_memory()) heaps_.push_back(Place::pinned);
+  // Only what the host may also use while the device works is like any other mapped memory.
+  if (api_.hipMallocManaged != nullptr && has(Attribute::kManagedMemory) &&
+      has(Attribute::kConcurrentManagedAccess))
+    heaps_.push_back(Place::managed);
+  if (pool && api_.has_pool() && has(Attribute::kMemoryPools))
+    pool_ = std::make_unique<StreamPool>(api_, index_);
+}
 
 void Device::use() const {
   {
@@ -157,6 +145,12 @@ void Device::transfer(const Buffer& buffer, void* to, const void* from, uint64_t
   const std::scoped_lock lock(transfer_mutex_);
   check(api_.hipMemcpyAsync(to, from, size, kMemcpyDefault, transfers_.get()), "hipMemcpyAsync");
   check(api_.hipStreamSynchronize(transfers_.get()), "hipStreamSynchronize");
+}
+
+void check_home(const Device& device, const Buffer& buffer) {
+  if (buffer.device->index() != device.index())
+    fail(OST_INVALID_ARGUMENT, "a buffer of device ", buffer.device->index(), ", the queue is of ",
+         device.index());
 }
 
 void Device::write(const Buffer& to, uint64_t offset, const void* data, uint64_t size) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "api.hpp"
+#include "memory.hpp"
 
 namespace hip {
 
@@ -24,48 +24,21 @@ ost_device_info_t kernel_info();
 std::vector<Candidate> find_devices(const Api& api, const std::string& no_compiler,
                                     std::string& reason);
 
-// A range of memory that a device can use: device memory, or pinned memory of the host.
-class Memory {
- public:
-  Memory(const Api& api, int device, uint64_t bytes, bool pinned);
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory();
-  std::byte* data() const { return static_cast<std::byte*>(data_); }
-  bool pinned() const { return pinned_; }
-
- private:
-  const Api& api_;
-  int device_;
-  bool pinned_;
-  void* data_ = nullptr;
-};
-
-// A stream that does not wait for the null stream.
-class OwnedStream {
- public:
-  OwnedStream(const Api& api, int device);
-  OwnedStream(const OwnedStream&) = delete;
-  OwnedStream& operator=(const OwnedStream&) = delete;
-  ~OwnedStream();
-  Stream get() const { return stream_; }
-
- private:
-  const Api& api_;
-  int device_;
-  Stream stream_ = nullptr;
-};
-
 struct Buffer;
 
 // A device that is open. The first loss stays: from then on every call fails with it.
 class Device {
  public:
-  Device(const Api& api, const Candidate& candidate);
+  // `pool`: device memory comes from a pool in stream order, where HIP has one.
+  Device(const Api& api, const Candidate& candidate, std::vector<ost_device_info_t> all, bool pool);
 
   const Api& api() const { return api_; }
   int index() const { return index_; }
   const ost_device_info_t& info() const { return info_; }
+  const std::vector<ost_device_info_t>& all() const { return all_; }  // of this driver
+  // Heap 0 is the device's.
+  const std::vector<Place>& heaps() const { return heaps_; }
+  StreamPool* pool() { return pool_.get(); }
   // HIP has a current device for each thread; this sets it. Fails if the device is lost.
   void use() const;
   void check(Error code, const char* call);  // keeps a loss
@@ -83,6 +56,9 @@ class Device {
   const Api& api_;
   int index_;
   ost_device_info_t info_;
+  std::vector<ost_device_info_t> all_;
+  std::vector<Place> heaps_;
+  std::unique_ptr<StreamPool> pool_;
   OwnedStream transfers_;
   std::mutex transfer_mutex_;
   ost::plugin::Uses uses_;
@@ -92,11 +68,15 @@ class Device {
 using DevicePtr = std::shared_ptr<Device>;
 
 struct Buffer {
-  DevicePtr device;
+  DevicePtr device;  // destroyed last: its pool has the memory
   std::unique_ptr<Memory> memory;
   uint64_t size = 0;
 };
 
-constexpr uint32_t kAlign = 256;  // of what hipMalloc gives
+// Fails if the buffer is another device's: only copies go from one to another.
+void check_home(const Device& device, const Buffer& buffer);
+
+constexpr uint32_t kAlign = 256;       // of what hipMalloc gives
+constexpr uint32_t kImportAlign = 16;  // of the largest vector that a kernel loads
 
 }  // namespace hip

@@ -14,14 +14,27 @@ using ost::plugin::fence;
 using ost::plugin::handle_of;
 using ost::plugin::object;
 
+bool is_on(const ost::plugin::Host& host, const char* option, bool otherwise) {
+  const std::string value(host.option(option));
+  if (value.empty()) return otherwise;
+  if (value != "on" && value != "off")
+    fail(OST_INVALID_ARGUMENT, "option ", option, " is '", value, "', wanted on or off");
+  return value == "on";
+}
+
+// HIP 5 has the functions of pools, but they are young there.
+constexpr int kPoolsSince = 60;
+
 struct Driver {
-  Driver(Api found, std::string_view clang, std::string_view sqrt)
-      : api(std::move(found)), compiler(api, clang, sqrt) {
+  Driver(Api found, const ost::plugin::Host& host)
+      : api(std::move(found)), compiler(api, host.option("clang"), host.option("sqrt")) {
+    pool = is_on(host, "pool", api.version() >= kPoolsSince);
     devices = find_devices(api, compiler.missing(), reason);
     for (const ost_device_info_t& info : compiler.targets()) devices.push_back({-1, info});
   }
   Api api;
   Compiler compiler;
+  bool pool = false;
   std::vector<Candidate> devices;  // those that only compile behind the others
   std::string reason;
 };
@@ -48,7 +61,7 @@ ost_status_t driver_create(const ost_host_table_t* host, ost_driver_t** out, ost
     handle_of(
         std::make_unique<Driver>(load_api(setting(h, "library", "OSTINATO_HIP_LIBRARY"),
                                           setting(h, "rtc_library", "OSTINATO_HIPRTC_LIBRARY")),
-                                 h.option("clang"), h.option("sqrt")),
+                                 h),
         out);
   });
 }
@@ -68,7 +81,13 @@ ost_status_t device_create(ost_driver_t* d, uint32_t index, ost_device_t** out, 
     const Candidate& c = candidate(object<Driver>(d), index);
     if (c.info.flags & (OST_DEVICE_UNUSABLE | OST_DEVICE_COMPILE_ONLY))
       fail(OST_UNAVAILABLE, c.info.reason);
-    handle_of(std::make_unique<DevicePtr>(std::make_shared<Device>(object<Driver>(d).api, c)), out);
+    const Driver& driver = object<Driver>(d);
+    std::vector<ost_device_info_t> all;
+    for (const Candidate& each : driver.devices)
+      if (each.index >= 0) all.push_back(each.info);
+    handle_of(std::make_unique<DevicePtr>(
+                  std::make_shared<Device>(driver.api, c, std::move(all), driver.pool)),
+              out);
   });
 }
 void device_destroy(ost_device_t* d) {
@@ -80,22 +99,25 @@ ost_status_t device_status(ost_device_t* d, ost_error_t* e) {
   return fence(e, [&] { object<DevicePtr>(d)->use(); });
 }
 
-// --- memory: heap 0 is the device's, heap 1 is pinned memory of the host, where HIP has it
+// --- memory
 
-uint32_t heaps(const Device& device) { return device.api().has_pinned_memory() ? 2 : 1; }
-void check_heap(const Device& device, uint32_t heap) {
-  if (heap >= heaps(device)) fail(OST_NOT_FOUND, "heap ", heap, " of ", heaps(device));
+Place place_of(const Device& device, uint32_t heap) {
+  if (heap >= device.heaps().size())
+    fail(OST_NOT_FOUND, "heap ", heap, " of ", device.heaps().size());
+  return device.heaps()[heap];
 }
 
 ost_status_t heap_info(ost_device_t* d, uint32_t heap, ost_heap_info_t* out, ost_error_t* e) {
   return fence(e, [&] {
     const Device& device = *object<DevicePtr>(d);
     device.use();
-    check_heap(device, heap);
-    const ost_heap_info_t local{sizeof *out, OST_HEAP_DEVICE_LOCAL, device.info().memory_bytes};
-    const ost_heap_info_t pinned{sizeof *out,
-                                 OST_HEAP_HOST_VISIBLE | OST_HEAP_COHERENT | OST_HEAP_CACHED, 0};
-    ost::plugin::fill_out(out, heap == 0 ? local : pinned, "ost_heap_info_t");
+    const Place place = place_of(device, heap);
+    ost_heap_info_t info{sizeof info, OST_HEAP_DEVICE_LOCAL, 0};
+    if (place == Place::device) info.bytes = device.info().memory_bytes;
+    if (place == Place::managed) info.flags |= OST_HEAP_HOST_VISIBLE | OST_HEAP_COHERENT;
+    if (place == Place::pinned)
+      info.flags = OST_HEAP_HOST_VISIBLE | OST_HEAP_COHERENT | OST_HEAP_CACHED;
+    ost::plugin::fill_out(out, info, "ost_heap_info_t");
   });
 }
 ost_status_t buffer_alloc(ost_device_t* d, uint32_t heap, uint64_t size, uint32_t align,
@@ -103,12 +125,27 @@ ost_status_t buffer_alloc(ost_device_t* d, uint32_t heap, uint64_t size, uint32_
   return fence(e, [&] {
     const DevicePtr& device = object<DevicePtr>(d);
     device->use();
-    check_heap(*device, heap);
+    const Place place = place_of(*device, heap);
     if ((align & (align - 1)) != 0) fail_rule(8, "alignment ", align, " is no power of two");
     if (align > kAlign) fail(OST_INVALID_ARGUMENT, "alignment ", align, ", HIP has ", kAlign);
     if (size > device->info().max_alloc)
       fail(OST_OUT_OF_MEMORY, size, " bytes, this device has ", device->info().max_alloc);
-    auto memory = std::make_unique<Memory>(device->api(), device->index(), size, heap == 1);
+    auto memory = std::make_unique<Memory>(device->api(), device->index(), size, place,
+                                           place == Place::device ? device->pool() : nullptr);
+    handle_of(std::make_unique<Buffer>(Buffer{device, std::move(memory), size}), out);
+  });
+}
+ost_status_t buffer_import_host(ost_device_t* d, void* pointer, uint64_t size, ost_dbuffer_t** out,
+                                ost_error_t* e) {
+  return fence(e, [&] {
+    const DevicePtr& device = object<DevicePtr>(d);
+    device->use();
+    if (!device->api().has_import())
+      fail(OST_UNIMPLEMENTED, device->api().path, " cannot register memory of the host");
+    if (pointer == nullptr || size == 0) fail(OST_INVALID_ARGUMENT, "there is no memory to import");
+    if (reinterpret_cast<uintptr_t>(pointer) % kImportAlign != 0)
+      fail(OST_INVALID_ARGUMENT, "memory at an address that is no multiple of ", kImportAlign);
+    auto memory = std::make_unique<Memory>(device->api(), device->index(), pointer, size);
     handle_of(std::make_unique<Buffer>(Buffer{device, std::move(memory), size}), out);
   });
 }
@@ -140,8 +177,8 @@ ost_status_t buffer_map(ost_dbuffer_t* b, uint64_t offset, uint64_t size, void**
     if (out == nullptr) fail_rule(5, "the out-parameter is null");
     const Buffer& buffer = part(b, offset, size, out);
     buffer.device->use();
-    if (!buffer.memory->pinned()) fail(OST_INVALID_ARGUMENT, "heap 0 cannot be mapped");
-    *out = buffer.memory->data() + offset;
+    if (buffer.memory->host() == nullptr) fail(OST_INVALID_ARGUMENT, "heap 0 cannot be mapped");
+    *out = buffer.memory->host() + offset;
   });
 }
 ost_status_t buffer_unmap(ost_dbuffer_t* b, ost_error_t* e) {
@@ -162,6 +199,38 @@ ost_status_t queue_submit(ost_queue_t* q, const ost_point_t* waits, uint32_t wai
       [q](std::vector<Command> copied, ost::plugin::Worker::Job job) {
         object<Queue>(q).submit(std::move(copied), std::move(job));
       });
+}
+
+ost_status_t cmdlist_create(ost_device_t* d, const ost_command_t* commands, uint32_t count,
+                            uint32_t slots, uint32_t vars, ost_cmdlist_t** out, ost_error_t* e) {
+  using Handle = std::shared_ptr<ost::plugin::CommandList<Buffer, Executable>>;
+  return fence(e, [&] {
+    object<DevicePtr>(d)->use();
+    auto list = std::make_shared<List>(object<DevicePtr>(d), commands, count, slots, vars);
+    handle_of(std::make_unique<Handle>(std::move(list)), out);
+  });
+}
+void cmdlist_destroy(ost_cmdlist_t* list) {
+  ost::plugin::destroy<std::shared_ptr<ost::plugin::CommandList<Buffer, Executable>>>(list);
+}
+
+// Copies between devices of this driver need no host; which of several equal ones is meant cannot
+// be known.
+ost_status_t link_query(ost_device_t* d, const ost_device_info_t* info, ost_link_t* out,
+                        ost_error_t* e) {
+  return fence(e, [&] {
+    ost::plugin::check_size(info, "ost_device_info_t");
+    if (out == nullptr) fail_rule(5, "the out-parameter is null");
+    const DevicePtr& device = object<DevicePtr>(d);
+    const auto same = [&](const ost_device_info_t& other) {
+      return std::string_view(info->name) == other.name &&
+             std::string_view(info->target) == other.target && info->kind == other.kind;
+    };
+    uint32_t equal = 0;
+    for (const ost_device_info_t& other : device->all()) equal += same(other) ? 1u : 0u;
+    const bool itself = equal == 1 && same(device->info());
+    *out = equal == 0 ? OST_LINK_NONE : itself ? OST_LINK_NATIVE : OST_LINK_COPY;
+  });
 }
 
 ost_status_t profile_enable(ost_queue_t* q, uint32_t on, ost_error_t* e) {
@@ -233,10 +302,13 @@ ost_driver_table_t make_table() {
   t.device_create = device_create;
   t.device_destroy = device_destroy;
   t.device_status = device_status;
-  t.heap_count = [](ost_device_t* d) { return heaps(*object<DevicePtr>(d)); };
+  t.heap_count = [](ost_device_t* d) {
+    return static_cast<uint32_t>(object<DevicePtr>(d)->heaps().size());
+  };
   t.heap_info = heap_info;
   t.buffer_alloc = buffer_alloc;
   t.buffer_free = [](ost_device_t*, ost_dbuffer_t* b) { ost::plugin::destroy<Buffer>(b); };
+  t.buffer_import_host = buffer_import_host;
   t.buffer_map = buffer_map;
   t.buffer_unmap = buffer_unmap;
   t.buffer_write = buffer_write;
@@ -251,6 +323,9 @@ ost_driver_table_t make_table() {
   t.executable_load = executable_load;
   t.executable_unload = [](ost_executable_t* x) { ost::plugin::destroy<ExecutableHandle>(x); };
   t.executable_entry = executable_entry;
+  t.cmdlist_create = cmdlist_create;
+  t.cmdlist_destroy = cmdlist_destroy;
+  t.link_query = link_query;
   t.profile_enable = profile_enable;
   t.profile_drain = profile_drain;
   return t;

@@ -28,6 +28,7 @@ void Executable::check(const Command& c) const {
   if (c.refs.size() != head_.params || c.vars.size() != head_.vars)
     fail(OST_INVALID_ARGUMENT, c.refs.size(), " buffers and ", c.vars.size(),
          " variables, the kernel has ", head_.params, " and ", head_.vars);
+  for (const Command::Ref& r : c.refs) check_home(*device_, *r.buffer);
   constexpr uint64_t kMost[] = {0x7fffffff, 0xffff, 0xffff};  // blocks of a grid
   uint64_t lanes = 1;
   for (int d = 0; d < 3; ++d) {
@@ -42,18 +43,21 @@ void Executable::check(const Command& c) const {
          device_->info().max_group);
 }
 
+Arguments::Arguments(const Command& c) : vars_(c.vars) {
+  for (const Command::Ref& r : c.refs) params_.push_back(address_of(r));
+  for (std::byte*& p : params_) pointers_.push_back(&p);
+  for (int64_t& v : vars_) pointers_.push_back(&v);
+  const auto blocks = [&](int d) { return static_cast<unsigned>(c.grid[d] / c.group[d]); };
+  blocks_ = {blocks(0), blocks(1), blocks(2)};
+}
+
 void Executable::launch(Stream stream, const Command& c) const {
   if (c.grid[0] == 0 || c.grid[1] == 0 || c.grid[2] == 0) return;
-  std::vector<std::byte*> params;
-  for (const Command::Ref& r : c.refs) params.push_back(r.buffer->memory->data() + r.offset);
-  std::vector<int64_t> vars(c.vars);
-  std::vector<void*> arguments;
-  for (std::byte*& p : params) arguments.push_back(&p);
-  for (int64_t& v : vars) arguments.push_back(&v);
-  const auto blocks = [&](int d) { return static_cast<unsigned>(c.grid[d] / c.group[d]); };
-  device_->check(device_->api().hipModuleLaunchKernel(function_, blocks(0), blocks(1), blocks(2),
+  Arguments arguments(c);
+  const Dim3 blocks = arguments.blocks();
+  device_->check(device_->api().hipModuleLaunchKernel(function_, blocks.x, blocks.y, blocks.z,
                                                       c.group[0], c.group[1], c.group[2], 0, stream,
-                                                      arguments.data(), nullptr),
+                                                      arguments.pointers(), nullptr),
                  "hipModuleLaunchKernel");
 }
 

@@ -9,6 +9,26 @@ namespace hip {
 class Executable;
 using Command = ost::plugin::Command<Buffer, Executable>;
 
+inline std::byte* address_of(const Command::Ref& ref) {
+  return ref.buffer->memory->data() + ref.offset;
+}
+
+// The arguments of a launch, as HIP wants them: pointers to each.
+class Arguments {
+ public:
+  explicit Arguments(const Command& command);
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  void** pointers() { return pointers_.data(); }
+  Dim3 blocks() const { return blocks_; }
+
+ private:
+  std::vector<std::byte*> params_;
+  std::vector<int64_t> vars_;
+  std::vector<void*> pointers_;
+  Dim3 blocks_;
+};
+
 // A loaded image.
 class Executable {
  public:

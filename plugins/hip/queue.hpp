@@ -1,7 +1,7 @@
 // A queue: gives commands to a stream in order and waits for it, on a thread of its own.
 #pragma once
 
-#include "program.hpp"
+#include "graph.hpp"
 
 namespace hip {
 
@@ -20,6 +20,9 @@ class Queue {
   class Stopwatch;
   void run(const std::vector<Command>& commands);
   void give(const Command& command);
+  void give_list(const Command& command);
+  void capture(const Command& command);
+  void copy(const Command& command);
   void fill(const Command& command);
   void fill_from_host(const Command& command);
 
@@ -28,6 +31,12 @@ class Queue {
   std::mutex mutex_;  // of what follows
   bool profiling_ = false;
   std::vector<ost_profile_record_t> times_;
+  // Of the job that runs: their graphs may be changed again when it has ended.
+  struct InUse {
+    std::shared_ptr<List> list;
+    std::unique_ptr<ListGraph> graph;
+  };
+  std::vector<InUse> graphs_;
   ost::plugin::Worker worker_;  // last: it uses all of the above
 };
 

@@ -84,13 +84,6 @@ const std::vector<std::string>& opened_list(int version) {
 
 }  // namespace
 
-int Rtc::version() const {
-  int number = 0;  // 50221153 is 5.2.21153
-  if (api_.hipRuntimeGetVersion == nullptr || api_.hipRuntimeGetVersion(&number) != kSuccess)
-    return 0;
-  return number / 10000000 * 10 + number / 100000 % 100;
-}
-
 std::optional<std::vector<std::string>> Rtc::listed() const {
   if (!is_there() || !api_.comgr.is_there()) return std::nullopt;
   return names_of(api_.comgr);
@@ -102,9 +95,9 @@ bool Rtc::knows(std::string_view architecture) const {
   if (!list) {
     // By what is known of its version, before a library is opened for what cannot be.
     const Architecture* a = find_architecture(architecture);
-    if (a == nullptr || a->hip == 0 || version() < a->hip) return false;
+    if (a == nullptr || a->hip == 0 || api_.version() < a->hip) return false;
     const std::scoped_lock lock(one_at_a_time());
-    list = opened_list(version());
+    list = opened_list(api_.version());
     if (list->empty()) return true;
   }
   return std::ranges::find(*list, architecture) != list->end();

@@ -14,7 +14,7 @@ class Rtc {
 
   bool is_there() const { return api_.rtc_missing.empty(); }
   const std::string& missing() const { return api_.rtc_missing; }
-  int version() const;  // of the HIP it belongs to: 52 is 5.2; 0 if unknown
+  int version() const { return api_.version(); }  // of the HIP it belongs to
   // The architectures that its library lists, if the library that has them is open by itself;
   // opening it would cost each process, and one with another LLVM its life.
   std::optional<std::vector<std::string>> listed() const;

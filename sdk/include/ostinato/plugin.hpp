@@ -6,6 +6,7 @@
 //   plugin/command.hpp     handles and commands, checked
 //   plugin/timeline.hpp    a timeline for work done by host threads
 //   plugin/sync.hpp        the three classes that a synchronous device implements
+//   plugin/copied.hpp      commands and lists of them, copied and checked
 //   plugin/work.hpp        queues of a device that works on its own
 //   plugin/sync_table.hpp  the driver table made from them: queue, command lists, memory, profiling
 //   plugin/process.hpp     a compiler that is a program (not included here)
@@ -14,6 +15,7 @@
 #define OSTINATO_PLUGIN_HPP_
 
 #include "plugin/command.hpp"
+#include "plugin/copied.hpp"
 #include "plugin/error.hpp"
 #include "plugin/negotiate.hpp"
 #include "plugin/sync.hpp"

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -20,16 +21,21 @@ uint64_t number(const char* name, uint64_t otherwise) {
 }
 
 std::atomic<int> sticky_error{kSuccess};
+std::mutex calls_mutex;
+std::map<std::string, unsigned long, std::less<>> calls;  // those of `entered`
 
-// "CALL:N:ERROR"
+// "CALL:N:ERROR"; N 0 is every call
 Error injected(const char* call) {
-  static std::atomic<uint64_t> calls{0};
+  static std::atomic<uint64_t> seen{0};
   const std::string& spec = settings().fail;
   const size_t first = spec.find(':'), second = spec.find(':', first + 1);
   if (second == std::string::npos || spec.compare(0, first, call) != 0) return kSuccess;
-  if (++calls != std::strtoull(spec.c_str() + first + 1, nullptr, 10)) return kSuccess;
+  const uint64_t wanted = std::strtoull(spec.c_str() + first + 1, nullptr, 10);
+  if (wanted != 0 && ++seen != wanted) return kSuccess;
   return static_cast<Error>(std::atoi(spec.c_str() + second + 1));
 }
+
+thread_local int device_now = 0;
 
 bool has_device(int device) { return device >= 0 && device < settings().devices; }
 
@@ -54,9 +60,15 @@ const Settings& settings() {
   return all;
 }
 
+int current_device() { return device_now; }
+
 Error sticky() { return static_cast<Error>(sticky_error.load()); }
 
 Error entered(const char* call) {
+  {
+    const std::scoped_lock lock(calls_mutex);
+    ++calls[call];
+  }
   if (settings().devices < 1) return kNoDevice;
   if (const Error asked = injected(call)) {
     if (asked >= kIllegalAddress) fault(asked, std::string(call) + " fails as it was asked to");
@@ -75,6 +87,13 @@ void fault(Error error, const std::string& what) {
 
 using namespace standin;
 
+// For tests: how often a function was called.
+STANDIN_API unsigned long standin_calls(const char* call) {
+  const std::scoped_lock lock(calls_mutex);
+  const auto it = calls.find(call);
+  return it == calls.end() ? 0 : it->second;
+}
+
 STANDIN_API int hipInit(unsigned) { return entered("hipInit"); }
 STANDIN_API int hipGetDeviceCount(int* out) {
   if (out == nullptr) return kInvalidValue;
@@ -83,7 +102,14 @@ STANDIN_API int hipGetDeviceCount(int* out) {
 }
 STANDIN_API int hipSetDevice(int device) {
   if (const Error e = entered("hipSetDevice")) return e;
-  return has_device(device) ? kSuccess : kInvalidDevice;
+  if (!has_device(device)) return kInvalidDevice;
+  device_now = device;
+  return kSuccess;
+}
+STANDIN_API int hipDeviceCanAccessPeer(int* out, int device, int peer) {
+  if (!has_device(device) || !has_device(peer)) return kInvalidDevice;
+  *out = 0;
+  return kSuccess;
 }
 STANDIN_API int hipRuntimeGetVersion(int* out) {
   *out = 1;
@@ -102,6 +128,11 @@ STANDIN_API int hipDeviceTotalMem(size_t* out, int device) {
 STANDIN_API int hipDeviceGetAttribute(int* out, int attribute, int device) {
   if (!has_device(device)) return kInvalidDevice;
   switch (attribute) {
+    case 9:   // the host uses managed memory while kernels run
+    case 24:  // managed memory
+    case 88:  // memory pools
+      *out = 1;
+      return kSuccess;
     case 56:  // threads of a block
       *out = static_cast<int>(kMaxLanes);
       return kSuccess;
@@ -151,6 +182,12 @@ STANDIN_API const char* hipGetErrorName(int error) {
       return "hipErrorLaunchOutOfResources";
     case kLaunchFailure:
       return "hipErrorLaunchFailure";
+    case kAlreadyRegistered:
+      return "hipErrorHostMemoryAlreadyRegistered";
+    case kCaptureUnsupported:
+      return "hipErrorStreamCaptureUnsupported";
+    case kCaptureInvalidated:
+      return "hipErrorStreamCaptureInvalidated";
     default:
       return "hipErrorUnknown";
   }

@@ -148,16 +148,14 @@ STANDIN_API int hipModuleGetFunction(void** out, void* handle, const char* name)
   return kSuccess;
 }
 
-STANDIN_API int hipModuleLaunchKernel(void* handle, unsigned gx, unsigned gy, unsigned gz,
-                                      unsigned bx, unsigned by, unsigned bz,
-                                      unsigned dynamic_shared, void* stream, void** params,
-                                      void** extra) {
-  if (const Error e = entered("hipModuleLaunchKernel")) return e;
+namespace standin {
+
+Error make_launch(Node& out, void* handle, Dim grid, Dim block, void** params) {
   const Function& function = *static_cast<Function*>(handle);
-  Launch launch{function, {gx, gy, gz}, {bx, by, bz}, {}, {}, {}};
-  if (const Error e = check(function, launch.grid, launch.block, dynamic_shared)) return e;
+  Launch launch{function, grid, block, {}, {}, {}};
+  if (const Error e = check(function, launch.grid, launch.block, 0)) return e;
   const KernelInfo& info = *function.info;
-  if (extra != nullptr || (info.arguments > 0 && params == nullptr)) return kInvalidValue;
+  if (info.arguments > 0 && params == nullptr) return kInvalidValue;
   const auto shared = std::make_shared<Launch>(std::move(launch));
   shared->values.resize(16 * info.arguments);
   for (unsigned i = 0; i < info.arguments; ++i) {
@@ -167,9 +165,27 @@ STANDIN_API int hipModuleLaunchKernel(void* handle, unsigned gx, unsigned gy, un
     if (info.kinds[i] != 'p') continue;
     void* pointer;
     std::memcpy(&pointer, value, sizeof pointer);
-    bool crosses;
-    if (side_of(pointer, 0, crosses) == Side::kNowhere) return kInvalidValue;
+    if (!reaches(out.device, pointer)) return kInvalidValue;
     shared->pointers.push_back(pointer);
   }
-  return enqueue(stream, [shared] { run(*shared); });
+  out.type = Node::kKernel;
+  out.function = handle;
+  out.block = block;
+  out.task = [shared] { run(*shared); };
+  return kSuccess;
+}
+
+}  // namespace standin
+
+STANDIN_API int hipModuleLaunchKernel(void* handle, unsigned gx, unsigned gy, unsigned gz,
+                                      unsigned bx, unsigned by, unsigned bz,
+                                      unsigned dynamic_shared, void* stream, void** params,
+                                      void** extra) {
+  if (const Error e = entered("hipModuleLaunchKernel")) return e;
+  if (dynamic_shared != 0) return kLaunchOutOfResources;
+  if (extra != nullptr) return kInvalidValue;
+  Node node{.type = Node::kKernel};
+  node.device = device_of(stream);
+  if (const Error e = make_launch(node, handle, {gx, gy, gz}, {bx, by, bz}, params)) return e;
+  return give(stream, std::move(node));
 }

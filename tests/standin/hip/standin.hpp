@@ -27,7 +27,10 @@ enum Error : int {
   kNotReady = 600,
   kIllegalAddress = 700,
   kLaunchOutOfResources = 701,
-  kLaunchFailure = 719
+  kAlreadyRegistered = 712,
+  kLaunchFailure = 719,
+  kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901
 };
 
 // --- settings, from the environment, read at the first use
@@ -50,19 +53,45 @@ Error entered(const char* call);
 void fault(Error error, const std::string& what);
 Error sticky();
 
+// The current device of this thread.
+int current_device();
+
 // --- memory: red zones around each range, new memory is 0xff, which is a NaN in every format
-enum class Side { kNowhere, kDevice, kPinned };
+enum class Side { kNowhere, kDevice, kPinned, kManaged, kRegistered };
 Error allocate(void** out, size_t bytes, Side side);
 Error release(void* pointer, Side side);
 // Which memory [pointer, pointer + bytes) is in; `crosses`: it leaves the range that it begins in.
 Side side_of(const void* pointer, size_t bytes, bool& crosses);
+// Whether kernels of the device may use it: memory of this device, or any that the host has, too.
+bool reaches(int device, const void* pointer);
 // Whether the red zones of the range that holds the pointer are as they were.
 bool zones_intact(const void* pointer);
+
+// --- what the prelude of kernels has, too: dimensions
+struct Dim {
+  unsigned x, y, z;
+};
 
 // --- streams: a thread each, which runs what it is given in order
 using Task = std::function<void()>;
 Error enqueue(void* stream, Task task);
 void drain_all();
+int device_of(void* stream);
+
+// --- graphs: a call on a stream that captures becomes a node, and is not done
+struct Node {
+  enum Type { kKernel = 0, kMemcpy = 1, kMemset = 2 } type;
+  void* function = nullptr;  // of a kernel
+  Dim block{};
+  int device = 0;
+  Task task = nullptr;
+};
+// Enqueues the task of the node, or captures it.
+Error give(void* stream, Node node);
+// Whether the stream captures; the call that asks has no node, and ends the capture.
+bool capture_refuses(void* stream);
+// What a launch does; `task` holds copies of the arguments.
+Error make_launch(Node& out, void* function, Dim grid, Dim block, void** arguments);
 
 // --- fibers: one lane each. Invariant: all of a group wait, or none does.
 // Runs `lane(i)` for each i < count; wait() inside of one ends when all others have called it.
@@ -72,9 +101,6 @@ std::string run_lanes(unsigned count, bool reverse, const std::function<void(uns
 void wait();
 
 // --- what the prelude of kernels has, too
-struct Dim {
-  unsigned x, y, z;
-};
 struct ModuleState {
   Dim thread, block, block_dim, grid_dim;
   void (*barrier)();

@@ -13,7 +13,7 @@ namespace {
 
 class Stream {
  public:
-  Stream() : thread_([this] { work(); }) {}
+  Stream() : device(current_device()), thread_([this] { work(); }) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
@@ -31,6 +31,8 @@ class Stream {
     }
     changed_.notify_all();
   }
+  const int device;
+
   void drain() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return tasks_.empty() && !busy_; });
@@ -86,6 +88,11 @@ Error enqueue(void* stream, Task task) {
   return kSuccess;
 }
 
+int device_of(void* stream) {
+  const auto found = find(stream);
+  return found == nullptr ? -1 : found->device;
+}
+
 void drain_all() {
   std::vector<std::shared_ptr<Stream>> all;
   {
@@ -118,6 +125,7 @@ STANDIN_API int hipStreamDestroy(void* handle) {
 STANDIN_API int hipStreamSynchronize(void* handle) {
   const auto stream = find(handle);
   if (stream == nullptr) return kInvalidHandle;
+  if (capture_refuses(handle)) return kCaptureUnsupported;
   stream->drain();
   return entered("hipStreamSynchronize");
 }

@@ -3,8 +3,8 @@
 // to the device, and signals. Invariant: a submit that fails, at once or later, has failed all its
 // signals (rule 7).
 //
-// A driver brings a Buffer with a member `size` and an Executable; its ost_executable_t* is a
-// std::shared_ptr<Executable>, its ost_timeline_t* a TimelinePtr (timeline_entries makes them).
+// A driver brings a Buffer and an Executable as copied.hpp wants them; its ost_timeline_t* is a
+// TimelinePtr (timeline_entries makes them).
 #ifndef OSTINATO_PLUGIN_WORK_HPP_
 #define OSTINATO_PLUGIN_WORK_HPP_
 
@@ -14,7 +14,7 @@
 #include <span>
 #include <thread>
 
-#include "command.hpp"
+#include "copied.hpp"
 #include "timeline.hpp"
 
 namespace ost::plugin {
@@ -31,69 +31,6 @@ inline std::vector<Point> points_of(const ost_point_t* points, uint32_t count) {
   std::vector<Point> out;
   for (uint32_t i = 0; i < count; ++i)
     out.push_back({object<TimelinePtr>(points[i].timeline), points[i].value});
-  return out;
-}
-
-// --- commands
-
-// A command, copied out of the caller's memory and checked.
-template <class Buffer, class Executable>
-struct Command {
-  struct Ref {
-    const Buffer* buffer;
-    uint64_t offset, size;
-  };
-  uint32_t kind = 0;
-  std::vector<Ref> refs;
-  std::vector<int64_t> vars;
-  std::shared_ptr<Executable> executable;
-  uint32_t entry = 0;
-  uint64_t grid[3] = {};
-  uint32_t group[3] = {};
-  uint64_t fill_pattern = 0;
-  uint32_t fill_pattern_size = 0;
-};
-
-// `align`: of what kernels get. The entry and the numbers of arguments are the executable's to check.
-template <class Buffer, class Executable>
-Command<Buffer, Executable> copy_command(const ost_command_t& in, uint32_t align) {
-  check_shape(in);
-  if (in.kind == OST_CMD_CMDLIST) fail_rule(10, "this driver has no command lists");
-  Command<Buffer, Executable> out;
-  out.kind = in.kind;
-  for (uint32_t i = 0; i < in.ref_count; ++i) {
-    const ost_ref_t& ref = in.refs[i];
-    if (ref.slot != 0) fail_rule(8, "a slot is used outside a command list");
-    const Buffer& buffer = object<Buffer>(ref.buffer);
-    if (ref.offset > buffer.size || ref.size > buffer.size - ref.offset)
-      fail_rule(8, "bytes ", ref.offset, " to ", ref.offset, " + ", ref.size,
-                " are outside a buffer of ", buffer.size, " bytes");
-    if (in.kind == OST_CMD_DISPATCH && ref.offset % align != 0)
-      fail_rule(8, "a parameter at byte ", ref.offset, ", wanted a multiple of ", align);
-    out.refs.push_back({&buffer, ref.offset, ref.size});
-  }
-  out.fill_pattern = in.fill_pattern;
-  out.fill_pattern_size = in.fill_pattern_size;
-  if (in.kind == OST_CMD_FILL && out.refs[0].size % out.fill_pattern_size != 0)
-    fail_rule(8, "fill of ", out.refs[0].size, " bytes with a pattern of ", out.fill_pattern_size);
-  if (in.kind == OST_CMD_COPY) {
-    const auto &to = out.refs[0], &from = out.refs[1];
-    if (to.size != from.size) fail_rule(8, "copy of ", from.size, " bytes to a range of ", to.size);
-    if (to.buffer == from.buffer && to.offset < from.offset + from.size &&
-        from.offset < to.offset + to.size)
-      fail_rule(8, "copy between ranges that overlap");
-  }
-  if (in.kind != OST_CMD_DISPATCH) return out;
-  out.executable = object<std::shared_ptr<Executable>>(in.executable);
-  out.entry = in.entry;
-  if (in.var_count > 0 && in.vars == nullptr) fail_rule(8, "a dispatch with vars has no values");
-  out.vars.assign(in.vars, in.vars + in.var_count);
-  for (int d = 0; d < 3; ++d) {
-    out.grid[d] = in.grid[d];
-    out.group[d] = in.group[d];
-    if (out.group[d] == 0 || out.grid[d] % out.group[d] != 0)
-      fail_rule(8, "a grid of ", out.grid[d], " work-items in groups of ", out.group[d]);
-  }
   return out;
 }
 
@@ -214,6 +151,8 @@ ost_status_t submit_commands(const ost_point_t* waits, uint32_t wait_count,
     for (uint32_t i = 0; i < command_count; ++i) {
       copied.push_back(copy_command<Buffer, Executable>(command_at(commands, i), align));
       for (const auto& ref : copied.back().refs) job.buffers.push_back(ref.buffer);
+      for (const auto& listed : copied.back().listed)
+        for (const auto& ref : listed.refs) job.buffers.push_back(ref.buffer);
     }
     accept(std::move(copied), std::move(job));
     return OST_OK;
