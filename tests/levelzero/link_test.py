@@ -7,6 +7,7 @@ Exit code 77 (skipped) behind the checks of SPIR-V where ocloc is not installed.
 import hashlib
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -117,6 +118,48 @@ def test_native(lab: Lab, digits: Path) -> None:
     expect(all(t in listed for t in ("spirv64", "dg2", "pvc")), listed)
 
 
+def disassembly(lab: Lab, expression: str, gpu: str) -> str:
+    """What Intel's compiler makes of the one kernel of an expression of x, y and z."""
+    manifest, folder = lab.work / "strict.ost.json", lab.work / "disassembly"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shapes = [part for name in "xyz" for part in ("--shape", f"{name}=300")]
+    lab.ost("capture", expression, *shapes, "-o", manifest)
+    lab.ost("link", manifest, "--targets", gpu, "-o", folder / "k.ost.json", "--cache", "off")
+    ((_, code),) = images(folder / "k.ost.json")[gpu]
+    (folder / "k").write_bytes(code)
+    # ocloc looks for the library by the name that only a development package would have.
+    for place in ("/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/lib64"):
+        for library in Path(place).glob("libiga64.so.*"):
+            (folder / "libiga64.so").unlink(missing_ok=True)
+            (folder / "libiga64.so").symlink_to(library)
+    subprocess.run(["ocloc", "disasm", "-file", "k", "-dump", "d", "-device", gpu], check=True, capture_output=True, cwd=folder,
+                   env={**os.environ, "LD_LIBRARY_PATH": str(folder)})  # fmt: skip
+    texts = [path.read_text() for path in (folder / "d").glob("*.asm")]
+    if not texts:
+        print("skipped: needs libiga64 to see instructions")
+        sys.exit(SKIPPED)
+    return "\n".join(texts)
+
+
+def count(text: str, instruction: str) -> int:
+    return len(re.findall(rf"^\s*(?:\([^)]*\))?\s*{instruction}\b.*:f\b", text, re.MULTILINE))
+
+
+def test_strict_instructions(lab: Lab) -> None:
+    """Intel's compiler keeps what is strict: no contraction, divisions and square roots that are rounded, denormals."""
+    for gpu in ("skl", "tgllp", "dg2", "pvc"):
+        text = disassembly(lab, "x*y+z", gpu)
+        expect(count(text, "mul") > 0 and count(text, "add") > 0, f"{gpu}: x*y+z:\n{text}")
+        expect(count(text, "(?:mad|mac|dp4)") == 0, f"{gpu}: x*y+z is contracted:\n{text}")
+        text = disassembly(lab, "x/y+sqrt(z)", gpu)
+        # An approximation is math.inv and mul, math.sqt; a rounded one corrects it in a dozen steps.
+        expect(count(text, "math.sqt") == 0, f"{gpu}: an approximate square root:\n{text}")
+        expect(count(text, "(?:madm|mad)") >= 20, f"{gpu}: an approximate division:\n{text}")
+        # Bits 6, 7 and 10 of the control register: denormals of f64, f32 and f16 are kept.
+        expect(re.search(r"or .*cr0.*0x4C0", text), f"{gpu}: denormals are not kept:\n{text}")
+
+
 def main() -> None:
     lab = Lab(sys.argv[1], Path(sys.argv[2]))
     digits = lab.work / "digits.ost.json"
@@ -125,6 +168,7 @@ def main() -> None:
     test_spirv(lab, digits)
     test_without_ocloc(lab, digits)
     test_native(lab, digits)
+    test_strict_instructions(lab)
 
 
 if __name__ == "__main__":

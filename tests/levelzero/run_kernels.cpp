@@ -55,7 +55,10 @@ int run(const Wishes& wishes) {
     ++failures;
     std::printf("FAILED %s: %s\n", subject.name.c_str(), done.error().message.c_str());
   };
-  for (Subject& subject : grid_subjects(wishes.patterns)) {
+  std::vector<Subject> subjects = grid_subjects(wishes.patterns);
+  for (Subject& wide : wide_subjects())
+    if (fits(wide, wishes.patterns)) subjects.push_back(std::move(wide));
+  for (Subject& subject : subjects) {
     if (wishes.lanes != 0) subject.max_lanes = wishes.lanes;
     if (!wishes.leave_out_barriers) {
       check(subject, wishes.options);

@@ -31,15 +31,18 @@ bool is_f64(const kir::Kernel& kernel) {
 
 }  // namespace
 
+bool fits(const Subject& subject, const std::vector<std::string>& patterns) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& p) {
+           return fnmatch(p.c_str(), subject.name.c_str(), 0) == 0;
+         });
+}
+
 std::vector<Subject> grid_subjects(const std::vector<std::string>& patterns) {
   std::vector<Subject> out;
   size_t position = 0;
   for (const conform::GridCase& c : conform::grid()) {
     const uint32_t lanes = kLanes[position++ % std::size(kLanes)];
-    const auto fits = [&](const std::string& p) {
-      return fnmatch(p.c_str(), c.name.c_str(), 0) == 0;
-    };
-    if (!patterns.empty() && std::ranges::none_of(patterns, fits)) continue;
+    if (!fits({c.name, {}, lanes}, patterns)) continue;
     conform::Random random(std::hash<std::string>()(c.name));
     auto trial = c.make(random);
     if (trial) out.push_back({c.name, std::move(*trial), lanes});

@@ -19,6 +19,9 @@ struct Subject {
 
 // The kernels whose name fits one of the patterns (all without any), in a fixed order.
 std::vector<Subject> grid_subjects(const std::vector<std::string>& patterns);
+// Many hard numbers, a few kernels ("wide.cast.f32").
+std::vector<Subject> wide_subjects();
+bool fits(const Subject& subject, const std::vector<std::string>& patterns);
 // Kernels of programs of random graphs: without launches.
 std::vector<Subject> graph_subjects(uint64_t first_seed, size_t graphs);
 

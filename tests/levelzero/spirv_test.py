@@ -16,13 +16,14 @@ from pathlib import Path
 
 SKIPPED = 77
 GPUS = {"skl": True, "tgllp": False, "dg2": False, "pvc": True}  # whether it has f64
-# By how a kernel is laid out over groups and lanes.
+# By how a kernel is laid out over groups and lanes; the lanes of the largest group.
 FAMILIES = {
-    "points": ["structure.gather", "structure.permute", "contract.f32.blk256.fixed"],
-    "rows": ["structure.rows", "reduce.f32.sum_tree.long", "argreduce.f32.max.fixed"],
-    "carry": ["structure.scan", "structure.scatter", "structure.in_place"],
-    "contraction": ["contract.f32.tree.fixed", "contract.f32.tree.symbolic"],
-    "attention": ["attn.f32.fixed", "attn.f32.long", "attn.f32.symbolic", "attn.f32.masked"],
+    "points": (64, ["structure.gather", "structure.permute", "contract.f32.blk256.fixed"]),
+    "rows": (64, ["structure.rows", "reduce.f32.sum_tree.long", "argreduce.f32.max.fixed"]),
+    "carry": (64, ["structure.scan", "structure.scatter", "structure.in_place"]),
+    "contraction": (64, ["contract.f32.tree.fixed", "contract.f32.tree.symbolic"]),
+    "tiles": (256, ["contract.f32.blk256.tiles", "contract.f32.blk256.long"]),
+    "attention": (64, ["attn.f32.fixed", "attn.f32.long", "attn.f32.symbolic", "attn.f32.masked"]),
 }
 RACE = re.compile(r"data race|Barrier divergence|Invalid (read|write)|Uninitialized", re.IGNORECASE)
 
@@ -113,8 +114,8 @@ def test_isa(lab: Lab) -> None:
 
 def test_races(lab: Lab) -> None:
     need("oclgrind", "llvm-spirv-14")
-    for family, patterns in FAMILIES.items():
-        said = lab.grind("--lanes", "64", *patterns)
+    for family, (lanes, patterns) in FAMILIES.items():
+        said = lab.grind("--lanes", str(lanes), *patterns)
         if RACE.search(said) or " 0 failures" not in said or said.count("\nrun ") != len(patterns):
             sys.exit(f"{family}:\n{said[:4000]}")
         print(family, said.strip().splitlines()[-1])
@@ -129,20 +130,21 @@ def test_bits(lab: Lab) -> None:
     print("oclgrind:", said.strip().splitlines()[-1])
     print("oclgrind, division by integers:", lab.grind("--soft-divide", "div.f32.*", "sqrt.f32.*").strip().splitlines()[-1])
     need("llvm-spirv-15")
-    patterns = ["structure.*", "attn.*", "contract.f32.*", "reduce.f32.*.long", "argreduce.f32.*.fixed", "div.*.fixed",
+    patterns = ["wide.*", "structure.*", "attn.*", "contract.f32.*", "reduce.f32.*.long", "argreduce.f32.*.fixed", "div.*.fixed",
                 "sqrt.*.fixed", "rem.*.fixed", "cast.*f16.from_f*.fixed", "cast.*.from_f32.fixed", "ldexp.*.fixed",
                 "max.*.fixed", "shr.*.fixed", "mul.f*.fixed", "load.bool.*", "cast.bf16.from_*64.fixed"]  # fmt: skip
     print("PoCL:", lab.pocl(*patterns).strip().splitlines()[-1])
-    print("PoCL, division by integers:", lab.pocl("--soft-divide", "div.f32.*", "sqrt.f32.*").strip().splitlines()[-1])
+    print("PoCL, division by integers:", lab.pocl("--soft-divide", "wide.math.f32", "div.f32.*", "sqrt.f32.*").strip().splitlines()[-1])
 
 
 def test_barriers(lab: Lab) -> None:
     """Each kernel is made as often as it has barriers, each time without one: oclgrind sees the race."""
     need("oclgrind", "llvm-spirv-14")
-    for pattern, wanted in (("structure.rows", 7), ("contract.f32.tree.fixed", 7), ("argreduce.f32.max.fixed", 7)):
+    for pattern, lanes, wanted in (("structure.rows", 64, 7), ("contract.f32.tree.fixed", 64, 7),
+                                   ("argreduce.f32.max.fixed", 64, 7), ("contract.f32.blk256.tiles", 256, 2)):  # fmt: skip
         found: Counter[str] = Counter()
         current = ""
-        for line in lab.grind("--lanes", "64", "--leave-out-barrier", pattern).splitlines():
+        for line in lab.grind("--lanes", str(lanes), "--leave-out-barrier", pattern).splitlines():
             current = line if line.startswith("run ") else current
             found[current] += 1 if RACE.search(line) else 0
         raced = [name for name, count in found.items() if count > 0]

@@ -51,7 +51,7 @@ std::vector<Target> Compiler::targets() const {
 
 std::string Compiler::key(std::string_view target) {
   const bool native = state_->usable(target).native;
-  return cat(state_->spirv.key(), native ? " ocloc-" : "", native ? state_->ocloc.version() : "");
+  return cat(state_->spirv.key(), native ? " ocloc-" : "", native ? state_->ocloc.key() : "");
 }
 
 std::string Compiler::build(const ost_compile_t& job) {

@@ -35,15 +35,15 @@ Ocloc::Ocloc(std::string_view setting) {
   }
 }
 
-std::string Ocloc::version() {
+std::string Ocloc::key() {
   const std::scoped_lock lock(mutex_);
-  if (!version_.empty()) return version_;
+  if (!key_.empty()) return key_;
   const TemporaryFolder folder("ocloc");
   const ProgramResult asked = run_program(path_, {"query", "OCL_DRIVER_VERSION"}, folder);
   std::string text = read_file(folder.file("OCL_DRIVER_VERSION"));
   while (!text.empty() && (text.back() <= ' ')) text.pop_back();
   if (text.empty()) fail(OST_UNAVAILABLE, path_, " does not say its version: ", asked.said);
-  return version_ = text;
+  return key_ = cat(text, " ", kOptions);
 }
 
 std::string Ocloc::build(std::string_view device, std::string_view entry, std::string_view spirv,

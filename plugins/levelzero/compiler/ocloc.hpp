@@ -17,8 +17,8 @@ class Ocloc {
 
   bool is_there() const { return !path_.empty(); }
   const std::string& missing() const { return missing_; }
-  // Of the compiler and the driver it belongs to: "22.43.24595".
-  std::string version();
+  // Of the compiler and the driver it belongs to, and what it is told: "22.43.24595 -cl-...".
+  std::string key();
   // The binary that ocloc makes, with instructions for the kernel in it: ocloc also succeeds
   // without any (a cut-off module, an undefined function), and that is a failure here.
   std::string build(std::string_view device, std::string_view entry, std::string_view spirv,
@@ -27,7 +27,7 @@ class Ocloc {
  private:
   std::string path_, missing_;
   std::mutex mutex_;
-  std::string version_;
+  std::string key_;
 };
 
 }  // namespace levelzero
