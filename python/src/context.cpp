@@ -10,7 +10,7 @@ namespace {
 
 const char* text(const char* t) { return t == nullptr ? "" : t; }
 
-nb::list devices(const Context& c) {
+Records devices(const Context& c) {
   nb::list out;
   for (const auto& d : c.devices()) {
     nb::dict entry;
@@ -27,7 +27,7 @@ nb::list devices(const Context& c) {
   return out;
 }
 
-nb::list plugins(const Context& c) {
+Records plugins(const Context& c) {
   nb::list out;
   for (const auto& p : c.plugins()) {
     nb::dict entry;
@@ -43,7 +43,7 @@ nb::list plugins(const Context& c) {
   return out;
 }
 
-nb::dict open(const Context& c, const std::string& device) {
+Record open(const Context& c, const std::string& device) {
   ost_device_state_t s{};
   {
     const Released released;
@@ -60,7 +60,7 @@ nb::dict open(const Context& c, const std::string& device) {
   return out;
 }
 
-nb::dict compile_stats(const Context& c) {
+Record compile_stats(const Context& c) {
   const auto s = c.compile_stats();
   nb::dict out;
   out["compiles"] = s.compiles;

@@ -19,8 +19,9 @@ Dims to_dims(nb::handle sequence) {
   Dims out;
   for (const nb::handle d : nb::iter(sequence)) {
     if (nb::isinstance<nb::str>(d)) {
-      out.emplace_back(0);
-      out.back().expr = nb::cast<std::string>(d);
+      out.emplace_back(nb::cast<std::string>(d));
+    } else if (d.is_none()) {
+      out.push_back(Dim::missing());
     } else {
       out.emplace_back(nb::cast<int64_t>(d));
     }
@@ -28,7 +29,7 @@ Dims to_dims(nb::handle sequence) {
   return out;
 }
 
-nb::tuple from_dims(const Dims& dims) {
+Sizes from_dims(const Dims& dims) {
   nb::list out;
   for (const Dim& d : dims) {
     if (d.is_number())
@@ -36,7 +37,7 @@ nb::tuple from_dims(const Dims& dims) {
     else
       out.append(d.expr);
   }
-  return nb::tuple(out);
+  return Sizes(nb::tuple(out));
 }
 
 namespace {
@@ -58,7 +59,7 @@ Attr to_attr(const std::string& name, nb::handle value) {
 
 }  // namespace
 
-Attrs to_attrs(const nb::dict& attrs) {
+Attrs to_attrs(const Record& attrs) {
   Attrs out;
   for (const auto& [name, value] : attrs)
     if (!value.is_none()) out.push_back(to_attr(nb::cast<std::string>(name), value));

@@ -11,6 +11,12 @@ namespace ostinato::python {
 
 namespace nb = nanobind;
 
+// What stubs say of results.
+using Record = nb::typed<nb::dict, nb::str, nb::any>;
+using Records = nb::typed<nb::list, Record>;
+using Sizes = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+using NamedTypes = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str, Sizes>>;
+
 // Entry points that take a session's lock or work for long run without the interpreter's lock: a
 // captured function calls back into Python under the session's lock, so whoever waits for that one
 // must not hold the other.
@@ -19,13 +25,13 @@ using Released = nb::gil_scoped_release;
 ost_dtype_t to_dtype(const std::string& name);
 std::string to_text(ost_dtype_t dtype);
 
-// A list of numbers and expressions: [3, "n", "2*n + 1"].
+// A list of numbers and expressions: [3, "n", "2*n + 1"]; None is a start or stop that is not given.
 Dims to_dims(nb::handle sequence);
-nb::tuple from_dims(const Dims& dims);  // numbers, and expressions as str
+Sizes from_dims(const Dims& dims);  // numbers, and expressions as str
 
 // {"axis": 1, "eps": 1e-5, "axes": [0, 2], "shape": ["n", 64], "dtype": "f32"}: integers, floats,
 // lists, and text for an element type.
-Attrs to_attrs(const nb::dict& attrs);
+Attrs to_attrs(const Record& attrs);
 
 // The bytes of an object with a C-contiguous buffer, for as long as this lives.
 class Bytes {
@@ -54,5 +60,6 @@ void bind_instance(nb::module_& m);
 void bind_runner(nb::module_& m);
 void bind_session(nb::module_& m);
 void bind_jit(nb::module_& m);
+void bind_exchange(nb::module_& m);
 
 }  // namespace ostinato::python

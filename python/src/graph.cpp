@@ -45,7 +45,7 @@ Node state(Graph& g, const std::string& name, const std::string& dtype,
   return node;
 }
 
-nb::tuple type_of(const Graph& g, Node node) {
+nb::typed<nb::tuple, nb::str, Sizes> type_of(const Graph& g, Node node) {
   const Type t = g.type(node);
   return nb::make_tuple(to_text(t.dtype), from_dims(t.dims));
 }
@@ -75,7 +75,7 @@ void bind_graph(nb::module_& m) {
       .def(
           "op",
           [](Graph& g, const std::string& name, const std::vector<Node>& inputs,
-             const nb::dict& attrs) { return g.op(name, inputs, to_attrs(attrs)); },
+             const Record& attrs) { return g.op(name, inputs, to_attrs(attrs)); },
           nb::arg("name"), nb::arg("inputs"), nb::arg("attrs"))
       .def("expression", &Graph::expression, nb::arg("text"))
       .def("outputs_of", &Graph::outputs_of, nb::arg("text"))

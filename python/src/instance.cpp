@@ -61,7 +61,7 @@ void call_function(Function& f, const std::vector<Array4>& inputs, const Vars& v
        bound.vars().data(), size32(bound.vars().size()));
 }
 
-nb::tuple output_type(ost_instance_t* instance, uint32_t index) {
+nb::typed<nb::tuple, nb::str, Sizes> output_type(ost_instance_t* instance, uint32_t index) {
   const Type t = type_at(ost_instance_output_type, instance, index);
   return nb::make_tuple(to_text(t.dtype), from_dims(t.dims));
 }
@@ -72,7 +72,7 @@ void read(ost_instance_t* instance, uint32_t index, nb::handle out) {
   call(ost_instance_read_output, instance, index, bytes.data(), bytes.size());
 }
 
-nb::dict stats(const ost_run_stats_t& s) {
+Record stats(const ost_run_stats_t& s) {
   nb::dict out;
   out["launches"] = s.launches;
   out["copies"] = s.copies;
@@ -152,7 +152,7 @@ void bind_instance(nb::module_& m) {
         out["compiled"] = s.compiled;
         out["reused"] = s.reused;
         out["kept"] = s.kept;
-        return out;
+        return Record(out);
       },
       nb::arg("context"));
 }

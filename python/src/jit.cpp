@@ -32,9 +32,10 @@ class PyJit {
   ost_jit_t* get() const { return handle_.get(); }
 
   // `body` takes the list of inputs and returns the list of results; it is used in this call only.
-  nb::list call(nb::callable body, const std::vector<const PyTensor*>& inputs,
-                const std::vector<std::string>& names, const std::vector<ScalarOf>& scalars,
-                const std::vector<VarOf>& vars) {
+  nb::typed<nb::list, PyTensor> call(
+      nb::typed<nb::callable, nb::typed<nb::list, PyTensor>(nb::typed<nb::list, PyTensor>)> body,
+      const std::vector<const PyTensor*>& inputs, const std::vector<std::string>& names,
+      const std::vector<ScalarOf>& scalars, const std::vector<VarOf>& vars) {
     std::vector<ost_tensor_t*> in, out(kMaxResults);
     std::vector<const char*> in_names;
     std::vector<ost_scalar_t> in_scalars;
@@ -98,7 +99,7 @@ class PyJit {
   UniqueHandle<ost_jit_t, ost_jit_destroy> handle_;
 };
 
-nb::dict stats(const PyJit& j) {
+Record stats(const PyJit& j) {
   auto s = sized<ost_run_stats_t>();
   call(ost_jit_stats, j.get(), &s);
   nb::dict out;

@@ -17,4 +17,5 @@ NB_MODULE(_core, m) {
   bind_runner(m);
   bind_session(m);
   bind_jit(m);
+  bind_exchange(m);
 }

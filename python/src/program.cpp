@@ -7,13 +7,13 @@
 namespace ostinato::python {
 namespace {
 
-nb::list types(const std::vector<Type>& all) {
+python::NamedTypes types(const std::vector<Type>& all) {
   nb::list out;
   for (const Type& t : all) out.append(nb::make_tuple(t.name, to_text(t.dtype), from_dims(t.dims)));
   return out;
 }
 
-nb::dict describe(const Program& p) {
+Record describe(const Program& p) {
   const auto d = p.describe();
   nb::dict out;
   out["id"] = d.id;
@@ -33,7 +33,7 @@ nb::dict describe(const Program& p) {
   return out;
 }
 
-nb::list groups(const Program& p) {
+Records groups(const Program& p) {
   nb::list out;
   for (const Group& g : p.groups()) {
     nb::dict entry;
@@ -49,7 +49,7 @@ nb::list groups(const Program& p) {
   return out;
 }
 
-nb::list vars(const Program& p) {
+nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::int_, nb::int_>> vars(const Program& p) {
   nb::list out;
   for (const ost_var_t& v : p.vars()) out.append(nb::make_tuple(std::string(v.name), v.min, v.max));
   return out;

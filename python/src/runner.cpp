@@ -173,7 +173,7 @@ void bind_runner(nb::module_& m) {
         out["build_compiles"] = s.build_compiles;
         out["build_cache_hits"] = s.build_cache_hits;
         out["arena_bytes"] = s.arena_bytes;
-        return out;
+        return Record(out);
       });
 }
 

@@ -2,18 +2,20 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
+
 #include "tensor.hpp"
 
 namespace ostinato::python {
 
-nb::object wrap(Tensor tensor) {
-  return nb::cast(PyTensor{std::move(tensor)}, nb::rv_policy::move);
+Wrapped wrap(Tensor tensor) {
+  return nb::borrow<Wrapped>(nb::cast(PyTensor{std::move(tensor)}, nb::rv_policy::move));
 }
 
 namespace {
 
-nb::object from_array(Session& s, const std::string& device, const std::string& dtype,
-                      const std::vector<int64_t>& shape, nb::handle data, nb::handle dims) {
+Wrapped from_array(Session& s, const std::string& device, const std::string& dtype,
+                   const std::vector<int64_t>& shape, nb::handle data, nb::handle dims) {
   const Bytes bytes(data, false);
   const ost_array_t array{to_dtype(dtype), size32(shape.size()), shape.data(), bytes.data()};
   const Dims named = dims.is_none() ? Dims() : to_dims(dims);
@@ -28,29 +30,29 @@ nb::object from_array(Session& s, const std::string& device, const std::string& 
 }
 
 // Memory of `owner`'s, without a copy.
-nb::object from_memory(Session& s, const Context& context, const std::string& device,
-                       uintptr_t pointer, uint64_t bytes, const std::string& dtype, nb::handle dims,
-                       nb::object owner) {
+Wrapped from_memory(Session& s, const Context& context, const std::string& device,
+                    uintptr_t pointer, uint64_t bytes, const std::string& dtype, nb::handle dims,
+                    nb::object owner) {
   const Dims named = to_dims(dims);
   const ost_dtype_t type = to_dtype(dtype);
-  std::function<void()> release = keep_alive(std::move(owner));
-  const Released released;
+  const std::function<void()> release = keep_alive(std::move(owner));
   Tensor tensor;
-  try {
-    tensor =
-        s.tensor(Buffer::import(context, device, reinterpret_cast<void*>(pointer), bytes, release),
-                 0, type, named);
-  } catch (const Error& e) {
-    // An import that was refused has not taken the owner; one that was made gave it back already.
-    if (e.status() == OST_UNIMPLEMENTED || e.status() == OST_INVALID_ARGUMENT) release();
-    throw;
+  {
+    const Released released;
+    std::optional<Buffer> buffer;
+    try {
+      buffer = Buffer::import(context, device, reinterpret_cast<void*>(pointer), bytes, release);
+    } catch (...) {
+      release();  // what was refused has not taken the owner
+      throw;
+    }
+    tensor = s.tensor(*buffer, 0, type, named);
   }
-  const nb::gil_scoped_acquire lock;
   return wrap(std::move(tensor));
 }
 
-nb::object op(Session& s, const std::string& name, const std::vector<const PyTensor*>& inputs,
-              const nb::dict& attrs, const std::string& device) {
+Wrapped op(Session& s, const std::string& name, const std::vector<const PyTensor*>& inputs,
+           const Record& attrs, const std::string& device) {
   const Attrs given = to_attrs(attrs);
   std::vector<Tensor> tensors;
   for (const PyTensor* t : inputs) tensors.push_back(t->tensor);
@@ -63,7 +65,7 @@ nb::object op(Session& s, const std::string& name, const std::vector<const PyTen
   return wrap(std::move(out));
 }
 
-nb::object random(Session& s, const std::string& kind, nb::handle dims, const std::string& device) {
+Wrapped random(Session& s, const std::string& kind, nb::handle dims, const std::string& device) {
   const Dims shape = to_dims(dims);
   Tensor out;
   {
@@ -81,7 +83,7 @@ void realize(const std::vector<const PyTensor*>& tensors) {
 }
 
 // (dtype, sizes, sizes as they were declared)
-nb::tuple type_of(const PyTensor& t) {
+nb::typed<nb::tuple, nb::str, Sizes, Sizes> type_of(const PyTensor& t) {
   auto desc = sized<ost_type_desc_t>();
   {
     const Released released;
@@ -111,24 +113,7 @@ void read(const PyTensor& t, nb::handle out) {
   call(ost_tensor_read, t.tensor.get(), bytes.data(), bytes.size());
 }
 
-// What holds the memory of a realized tensor, and where it is; the address stays right as long as
-// that lives.
-struct Storage {
-  Buffer buffer;
-};
-nb::tuple storage(const PyTensor& t) {
-  std::optional<Storage> held;
-  uintptr_t address = 0;
-  {
-    const Released released;
-    auto [buffer, offset] = t.tensor.buffer();
-    address = reinterpret_cast<uintptr_t>(buffer.map()) + offset;
-    held.emplace(Storage{std::move(buffer)});
-  }
-  return nb::make_tuple(nb::cast(std::move(*held), nb::rv_policy::move), address);
-}
-
-nb::dict stats(const Session& s) {
+Record stats(const Session& s) {
   const auto stats = s.stats();
   nb::dict out;
   out["graph_nodes"] = stats.graph_nodes;
@@ -138,7 +123,6 @@ nb::dict stats(const Session& s) {
 }
 
 void bind_tensor(nb::module_& m) {
-  nb::class_<Storage>(m, "Storage");
   nb::class_<PyTensor>(m, "Tensor")
       .def("type", &type_of)
       .def("device",
@@ -152,7 +136,6 @@ void bind_tensor(nb::module_& m) {
              return t.tensor.is_realized();
            })
       .def("read", &read, nb::arg("out"))
-      .def("storage", &storage)
       .def(
           "to",
           [](const PyTensor& t, const std::string& device) {

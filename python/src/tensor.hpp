@@ -22,6 +22,7 @@ struct PyTensor {
   }
 };
 
-nb::object wrap(Tensor tensor);
+using Wrapped = nb::typed<nb::object, PyTensor>;
+Wrapped wrap(Tensor tensor);
 
 }  // namespace ostinato::python

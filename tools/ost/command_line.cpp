@@ -121,7 +121,7 @@ class CommandLine {
     c->add_option("--threads", o_.threads, "threads of the device")->check(CLI::PositiveNumber);
   }
   void add_manifest(CLI::App* c, bool trust = true) {
-    c->add_option("manifest", o_.subject, "a program that ost capture wrote")->required();
+    c->add_option("program", o_.subject, "a program that ost capture wrote")->required();
     add_load(c, trust);
   }
   void add_load(CLI::App* c, bool trust = true) {

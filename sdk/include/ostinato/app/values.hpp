@@ -44,9 +44,16 @@ struct Dim {
   Dim(int v) : value(v) {}                    // NOLINT: 0 is a number, not a null pointer
   Dim(const char* e) : expr(e) {}             // NOLINT: so are expressions
   Dim(std::string e) : expr(std::move(e)) {}  // NOLINT
+  // Where a start or a stop of a slice is not given.
+  static Dim missing() {
+    Dim d(0);
+    d.is_missing = true;
+    return d;
+  }
   int64_t value = 0;
   std::string expr;  // "" if it is a number
-  bool is_number() const { return expr.empty(); }
+  bool is_missing = false;
+  bool is_number() const { return expr.empty() && !is_missing; }
   std::string text() const { return is_number() ? std::to_string(value) : expr; }
 };
 using Dims = std::vector<Dim>;
