@@ -59,7 +59,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         raise TypeError(
             "dtype bf16: NumPy has it only with the package ml_dtypes; install that, or cast to f32 first"
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    out: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return out
 
 
 def as_bytes(array: np.ndarray[Any, Any]) -> Any:

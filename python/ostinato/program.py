@@ -39,24 +39,25 @@ class Program:
     @property
     def id(self) -> str:
         """64 hex digits: what it computes, and how."""
-        return self._describe("id")
+        return str(self._describe("id"))
 
     @property
     def summary(self) -> str:
-        return self._describe("summary")
+        return str(self._describe("summary"))
 
     @property
     def counts(self) -> dict[str, int]:
         """Launches by kind: {"gemm_epilogue": 1, ...}."""
-        return json.loads(self._describe("counts"))
+        counts: dict[str, int] = json.loads(self._describe("counts"))
+        return counts
 
     @property
     def kernels(self) -> int:
-        return self._describe("kernels")
+        return int(self._describe("kernels"))
 
     @property
     def launches(self) -> int:
-        return self._describe("launches")
+        return int(self._describe("launches"))
 
     def _describe(self, name: str) -> Any:
         return self._core.describe()[name]

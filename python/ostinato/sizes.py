@@ -26,35 +26,35 @@ class Size:
     def __init__(self, expr: str) -> None:
         self.expr = expr
 
-    def _with(self, op: str, other: Any, reflected: bool = False) -> Size:
+    def _with(self, op: str, other: Any, reflected: bool = False) -> Any:
         if not isinstance(other, (int, Size)) or isinstance(other, bool):
             return NotImplemented
         text = other.expr if isinstance(other, Size) else str(int(other))
         a, b = (text, self.expr) if reflected else (self.expr, text)
         return Size(f"({a}) {op} ({b})")
 
-    def __add__(self, other: Any) -> Size:
+    def __add__(self, other: Any) -> Any:
         return self._with("+", other)
 
-    def __radd__(self, other: Any) -> Size:
+    def __radd__(self, other: Any) -> Any:
         return self._with("+", other, True)
 
-    def __sub__(self, other: Any) -> Size:
+    def __sub__(self, other: Any) -> Any:
         return self._with("-", other)
 
-    def __rsub__(self, other: Any) -> Size:
+    def __rsub__(self, other: Any) -> Any:
         return self._with("-", other, True)
 
-    def __mul__(self, other: Any) -> Size:
+    def __mul__(self, other: Any) -> Any:
         return self._with("*", other)
 
-    def __rmul__(self, other: Any) -> Size:
+    def __rmul__(self, other: Any) -> Any:
         return self._with("*", other, True)
 
-    def __floordiv__(self, other: Any) -> Size:
+    def __floordiv__(self, other: Any) -> Any:
         return self._with("//", other)
 
-    def __mod__(self, other: Any) -> Size:
+    def __mod__(self, other: Any) -> Any:
         return self._with("%", other)
 
     def __int__(self) -> int:

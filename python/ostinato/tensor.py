@@ -338,7 +338,7 @@ class Tensor:
 
     def _binary(self, name: str, other: Any, reflected: bool = False) -> Tensor:
         if not isinstance(other, (Tensor, bool, int, float, Size)) and not hasattr(other, "__array__"):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         other = lift(other, self)
         return apply(name, other, self) if reflected else apply(name, self, other)
 

@@ -75,7 +75,10 @@ memory_of(nb::object object) {
   nb::ndarray<nb::array_api, nb::device::cpu> writable;
   nb::ndarray<nb::array_api, nb::ro, nb::device::cpu> array;
   const bool is_writable = nb::try_cast(object, writable);
-  if (!is_writable) array = nb::cast<nb::ndarray<nb::array_api, nb::ro, nb::device::cpu>>(object);
+  if (!is_writable && !nb::try_cast(object, array)) {
+    throw nb::type_error(
+        "wanted an array that speaks DLPack or the buffer protocol and is in the host's memory");
+  }
   const auto describe = [&](const auto& a) {
     nb::list shape;
     int64_t next = 1;

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
