@@ -33,8 +33,6 @@ needs=(
 [ "$llvm" = yes ] && needs+=(opencl-headers ocl-icd-opencl-dev pocl-opencl-icd)
 # AMD's compiler of kernels, which needs no GPU, and clang, for what that one is too old for.
 [ "$llvm" = yes ] && needs+=(libamdhip64-5 clang-22)
-# AMD's compiler of kernels, which needs no GPU, for a test of the hip plugin.
-[ "$llvm" = yes ] && needs+=(libamdhip64-5)
 # The Python package; scripts/python-env.sh makes an environment for the rest.
 [ "$llvm" = yes ] && needs+=(python3-dev python3-venv)
 # What only single tests use; they skip where a release has no such package. For SPIR-V: a checker, Intel's compiler of
