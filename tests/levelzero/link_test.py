@@ -86,6 +86,21 @@ def test_spirv(lab: Lab, digits: Path) -> None:
     lab.ost("link", double, "--targets", "spirv64+fp64", "-o", lab.work / "e.ost.json")
 
 
+def test_options(lab: Lab, digits: Path) -> None:
+    """Another division is another compiler: nothing of it comes out of the cache of the first."""
+    cache = ("--cache", lab.work / "cache", "--json")
+    soft = {"OSTINATO_OPTIONS": "levelzero.division=software"}
+    again = [json.loads(lab.ost("link", digits, "--targets", "spirv64", "-o", lab.work / "s.ost.json", *cache, **soft).stdout)
+             for _ in range(2)]  # fmt: skip
+    expect([a["compiles"] for a in again] == [3, 0], again)
+    hard = {code for _, code in images(lab.work / "c.ost.json")["spirv64"]}
+    other = {code for _, code in images(lab.work / "s.ost.json")["spirv64"]}
+    expect(len(hard & other) == 2, f"{len(hard & other)} of 3 kernels are the same, wanted all but the one that divides")
+    listed = json.loads(lab.ost("plugins", "--json", OSTINATO_OPTIONS="levelzero.division=yes").stdout)["candidates"]
+    reason = next(p["reason"] for p in listed if "levelzero" in p["path"])
+    expect("division is 'yes', wanted hardware or software" in reason, reason)
+
+
 def test_without_ocloc(lab: Lab, digits: Path) -> None:
     off = {"OSTINATO_OPTIONS": "levelzero.ocloc=off"}
     expect(set(lab.targets(**off)) == {"spirv64", "spirv64+fp64"}, lab.targets(**off))
@@ -166,6 +181,7 @@ def main() -> None:
     lab.ost("capture", "softmax(matmul(relu(matmul(x,W1)+b1),W2)+b2)", "--weights", DIGITS / "weights.safetensors", "--shape",
             "x=n:0..1797,64", "-o", digits)  # fmt: skip
     test_spirv(lab, digits)
+    test_options(lab, digits)
     test_without_ocloc(lab, digits)
     test_native(lab, digits)
     test_strict_instructions(lab)

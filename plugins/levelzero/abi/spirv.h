@@ -21,7 +21,7 @@ extern "C" {
 typedef struct ost_levelzero_spirv_job_t {
   ost_bytes_t kernel; /* binary KIR, level 2 */
   ost_str_t entry;    /* [A-Za-z_][A-Za-z0-9_]* */
-  ost_str_t options;  /* "key=value;...": dump=DIR writes ENTRY.ll there */
+  ost_str_t options;  /* "key=value;...": dump=DIR writes ENTRY.ll there; division=software */
   uint32_t fp64;      /* the target has f64 */
   uint32_t reserved;
   ost_sink_t code; /* out: the module, in one write */

@@ -19,6 +19,13 @@ Target known(std::string_view key) {
   fail(OST_NOT_FOUND, "unknown target '", key, "', wanted one of ", list);
 }
 
+bool is_soft(std::string_view division) {
+  if (division.empty() || division == "hardware") return false;
+  if (division == "software") return true;
+  fail(OST_INVALID_ARGUMENT, "the option division is '", division,
+       "', wanted hardware or software");
+}
+
 void append(void* context, const void* data, uint64_t size) {
   static_cast<std::string*>(context)->append(static_cast<const char*>(data), size);
 }
@@ -26,7 +33,8 @@ void append(void* context, const void* data, uint64_t size) {
 }  // namespace
 
 struct Compiler::State {
-  explicit State(const ost::plugin::Host& host) : ocloc(host.option("ocloc")) {}
+  explicit State(const ost::plugin::Host& host)
+      : ocloc(host.option("ocloc")), soft_divide(is_soft(host.option("division"))) {}
 
   Target usable(std::string_view key) {
     const Target target = known(key);
@@ -37,6 +45,7 @@ struct Compiler::State {
 
   SpirvLibrary spirv;
   Ocloc ocloc;
+  bool soft_divide;
 };
 
 Compiler::Compiler(const ost::plugin::Host& host) : state_(std::make_unique<State>(host)) {}
@@ -51,7 +60,8 @@ std::vector<Target> Compiler::targets() const {
 
 std::string Compiler::key(std::string_view target) {
   const bool native = state_->usable(target).native;
-  return cat(state_->spirv.key(), native ? " ocloc-" : "", native ? state_->ocloc.key() : "");
+  return cat(state_->spirv.key(), state_->soft_divide ? " division=software" : "",
+             native ? " ocloc-" : "", native ? state_->ocloc.key() : "");
 }
 
 std::string Compiler::build(const ost_compile_t& job) {
@@ -62,7 +72,9 @@ std::string Compiler::build(const ost_compile_t& job) {
   ost_levelzero_spirv_job_t request{};
   request.kernel = job.code;
   request.entry = job.entry;
-  request.options = job.options;
+  std::string options(view(job.options));
+  if (state_->soft_divide) options += ";division=software";
+  request.options = ost::plugin::str(options);
   request.fp64 = target.fp64;
   request.code = {&spirv, append};
   ost_error_t error{};

@@ -35,11 +35,11 @@ Options parse_options(std::string_view text) {
     if (item.empty()) continue;
     if (item.starts_with("dump="))
       options.dump = item.substr(5);
-    else if (item == "division=soft")
+    else if (item == "division=software")
       options.soft_divide = true;
     else
       fail(OST_INVALID_ARGUMENT, "unknown compile option \"", item,
-           "\", wanted dump=DIR or division=soft");
+           "\", wanted dump=DIR or division=software");
   }
   return options;
 }
