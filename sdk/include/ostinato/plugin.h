@@ -294,7 +294,8 @@ typedef struct ost_driver_table_t {
                                     ost_error_t*);
   /* OPT. Makes host memory usable by the device without a copy; it stays the caller's and outlives
    * the buffer. A driver may refuse memory that is less aligned than it needs
-   * (OST_INVALID_ARGUMENT): the host then copies. */
+   * (OST_INVALID_ARGUMENT), and a device that cannot do it says so (OST_UNIMPLEMENTED): the host then
+   * copies. */
   ost_status_t (*buffer_import_host)(ost_device_t* device, void* pointer, uint64_t bytes,
                                      ost_dbuffer_t** out_buffer, ost_error_t*);
   /* REQ. Blocking copies between host memory and a buffer, after all work submitted before that uses

@@ -86,6 +86,7 @@ uint32_t checked_group(const ze_command_queue_desc_t* desc) {
   return desc->ordinal;
 }
 
+// Of waits: with a lost device too, what was accepted has ended when they return.
 ze_result_t after(bool ended) {
   if (device_lost()) return ZE_RESULT_ERROR_DEVICE_LOST;
   return ended ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
@@ -129,8 +130,7 @@ ze_result_t queue_execute(ze_command_queue_handle_t h, uint32_t count,
   });
 }
 ze_result_t queue_synchronize(ze_command_queue_handle_t h, uint64_t timeout_ns) {
-  return device_entry("zeCommandQueueSynchronize",
-                      [&] { return after(of<Queue>(h).wait(timeout_ns)); });
+  return entry("zeCommandQueueSynchronize", [&] { return after(of<Queue>(h).wait(timeout_ns)); });
 }
 
 ze_result_t fence_create(ze_command_queue_handle_t h, const ze_fence_desc_t* desc,
@@ -147,8 +147,7 @@ ze_result_t fence_destroy(ze_fence_handle_t h) {
   return entry("zeFenceDestroy", [&] { give_back<Fence>(h); });
 }
 ze_result_t fence_synchronize(ze_fence_handle_t h, uint64_t timeout_ns) {
-  return device_entry("zeFenceHostSynchronize",
-                      [&] { return after(of<Fence>(h).flag.wait(timeout_ns)); });
+  return entry("zeFenceHostSynchronize", [&] { return after(of<Fence>(h).flag.wait(timeout_ns)); });
 }
 ze_result_t fence_query(ze_fence_handle_t h) {
   return device_entry("zeFenceQueryStatus", [&] { return after(of<Fence>(h).flag.wait(0)); });
