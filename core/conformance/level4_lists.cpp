@@ -59,7 +59,8 @@ Check slots(Lab& lab) {
   const ost_ref_t whole[] = {{nullptr, 0, 0, 1, 0}};  // all of slot 1
   const ost_ref_t part[] = {{nullptr, 4, 8, 2, 0}};   // 8 bytes of slot 2
   const ost_ref_t rest[] = {{nullptr, 16, 16, 2, 0}, {nullptr, 0, 16, 1, 0}};
-  const ost_command_t commands[] = {fill(whole, 5), fill(part, 6), command(OST_CMD_COPY, rest)};
+  ost_command_t commands[] = {fill(whole, 5), fill(part, 6), command(OST_CMD_COPY, rest)};
+  commands[2].level = 1;  // it reads what the first one writes
   OST_TRY_ASSIGN(const auto list, CommandList::create(lab.device_ptr(), commands, 2, 0));
   for (uint64_t round = 0; round < 3; ++round) {
     const uint64_t size = 16 + 8 * round;
