@@ -5,6 +5,7 @@
 #include "core/codegen/attention_tiles.hpp"
 #include "core/codegen/evaluator.hpp"
 #include "core/codegen/plan.hpp"
+#include "core/codegen/skinny.hpp"
 #include "core/codegen/tiles.hpp"
 
 namespace ost::codegen {
@@ -54,6 +55,7 @@ class Lowerer {
     Value points = kNone;  // mode points: of the domain
     Value inner = kNone;   // one lane: an axis in chunks
     std::optional<Tiles> tiles;
+    std::optional<Skinny> skinny;
     std::optional<AttentionTiles> attention;
   };
 
@@ -84,6 +86,11 @@ class Lowerer {
     if (nest.attention) {
       s.attention.emplace(e_, *nest.attention);
       s.groups = s.attention->groups();
+      return s;
+    }
+    if (nest.tile && nest.tile->skinny) {
+      s.skinny.emplace(e_, *nest.tile);
+      s.groups = s.skinny->groups();
       return s;
     }
     if (nest.tile) {
@@ -118,6 +125,9 @@ class Lowerer {
     const auto stores = [&] { statement(nest.parts.front()); };
     if (shape.attention) {
       shape.attention->run(group, stores);
+    } else if (shape.skinny) {
+      prepare(nest);
+      shape.skinny->run(group, stores);
     } else if (shape.tiles) {
       prepare(nest);
       shape.tiles->run(group, stores);

@@ -61,9 +61,14 @@ class Planner {
       lanes = static_cast<uint32_t>(lanes_of(*shape));
     };
     for (Nest& nest : nests) {
-      if (nest.tile)
+      if (nest.tile) nest.tile->skinny = choose_skinny(nest.tile->problem, target_, lanes);
+      if (nest.tile && nest.tile->skinny) {
+        nest.mode = Nest::Mode::tiles;
+        lanes = static_cast<uint32_t>(nest.tile->skinny->lanes());
+      } else if (nest.tile) {
         choose(nest, nest.tile, choose_tile(nest.tile->problem, target_, lanes),
                [](const TileShape& s) { return s.lanes(); });
+      }
       if (nest.attention)
         choose(nest, nest.attention, choose_attention(nest.attention->problem, target_, lanes),
                [](const AttentionShape& s) { return s.scores.lanes(); });
