@@ -20,6 +20,7 @@ Options read_options(const ost::plugin::Host& host) {
     if (const char* set = secure_getenv("OSTINATO_LEVELZERO_LIBRARY")) out.library = set;
   out.large_buffers = host.option("large_buffers") == "1";
   out.pool = host.option("pool") != "0";
+  out.target = host.option("target");
   return out;
 }
 
@@ -72,8 +73,21 @@ Candidate describe(const Api& api, ze::DriverHandle driver, ze::DeviceHandle dev
   return c;
 }
 
+bool has_fp64(const ze::ModuleProperties& module) { return (module.flags & ze::kModuleFp64) != 0; }
+
+// SPIR-V, or the instructions of the GPU that the user says it is.
+Target target_of(const ze::ModuleProperties& module, const std::string& wanted) {
+  const Target spirv = *find_target(spirv_target(has_fp64(module)));
+  return wanted.empty() ? spirv : find_target(wanted).value_or(spirv);
+}
+
 // Why kernels of this driver cannot run there, or "".
-std::string unfit(const ze::ComputeProperties& compute, const ze::ModuleProperties& module) {
+std::string unfit(const ze::ComputeProperties& compute, const ze::ModuleProperties& module,
+                  const std::string& wanted) {
+  const auto target = find_target(wanted);
+  if (!wanted.empty() && !target) return cat("levelzero.target=", wanted, ": no such target");
+  if (target && target->fp64 && !has_fp64(module))
+    return cat("levelzero.target=", wanted, " has f64, the device has not");
   if (module.spirv_version < kSpirv12)
     return cat("it takes SPIR-V ", module.spirv_version >> 16, ".", module.spirv_version & 0xffff,
                ", wanted 1.2");
@@ -94,7 +108,7 @@ ost_device_info_t info_of(const Api& api, const Candidate& c, const Options& opt
       [&](uint32_t* count, ze::MemoryProperties* out) {
         return api.zeDeviceGetMemoryProperties(c.device, count, out);
       });
-  const Target target = *find_target(spirv_target((module.flags & ze::kModuleFp64) != 0));
+  const Target target = target_of(module, options.target);
   const ze::DeviceProperties& p = c.properties;
   ost_device_info_t info{};
   info.size = sizeof info;
@@ -111,7 +125,7 @@ ost_device_info_t info_of(const Api& api, const Candidate& c, const Options& opt
   info.max_alloc = options.large_buffers && c.relaxed_limits ? info.memory_bytes : p.max_alloc;
   info.min_align = 64;
   info.threads = p.slices * p.subslices_per_slice * p.eus_per_subslice * p.threads_per_eu;
-  if (const std::string why = unfit(compute, module); !why.empty()) {
+  if (const std::string why = unfit(compute, module, options.target); !why.empty()) {
     info.flags |= OST_DEVICE_UNUSABLE;
     ost::plugin::copy_text(info.reason, why);
   }

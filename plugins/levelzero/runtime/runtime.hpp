@@ -24,6 +24,7 @@ struct Options {
   std::string library;         // levelzero.library, OSTINATO_LEVELZERO_LIBRARY
   bool large_buffers = false;  // levelzero.large_buffers=1
   bool pool = true;            // levelzero.pool=0 takes it away
+  std::string target;          // levelzero.target: the GPU that this is, to be given its binaries
 };
 
 class Runtime {

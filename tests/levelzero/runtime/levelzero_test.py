@@ -80,6 +80,9 @@ def test_devices(lab: Lab) -> None:
         reasons = {d["reason"] for d in targets if d["driver"] == "levelzero"}
         said = " ".join(reasons) + lab.reason(**what)
         expect(text in said, f"{what}: {said}")
+    for target, text in (("skl", "has f64, the device has not"), ("gen99", "no such target")):
+        (device,) = lab.devices(OSTINATO_OPTIONS=f"levelzero.target={target}", OST_ZE_NO_FP64="1")
+        expect(not device["available"] and text in device["reason"], f"target {target}: {device}")
     refused = lab.ost("run", "1+x", "--shape", "x=3", "--device", "levelzero:0", code=UNAVAILABLE, OST_ZE_DEVICES="0")
     expect("levelzero" in refused.stderr, refused.stderr)
 
@@ -191,7 +194,15 @@ def test_dry(lab: Lab, kit: str, plugin: str) -> None:
         print(gpu, device["name"], device["target"], flush=True)
         expect("Intel" in device["name"], f"{gpu} is {device}")
         expect(device["target"] == ("spirv64+fp64" if gpu == "pvc" else "spirv64"), f"{gpu} is {device}")
-        for what in (["--level", "0-1"], ["--level", "3-4"], ["--level", "2", "--only", "self_test*"]):
+        # The last one gets the instructions that Intel's offline compiler makes for this GPU.
+        native = ["--option", f"target={gpu}"] if shutil.which("ocloc") else []
+        for what in (
+            ["--level", "0-1"],
+            ["--level", "3-4"],
+            ["--level", "2", "--only", "structure*"],
+            ["--level", "2", "--only", "self_test*"],
+            ["--level", "2", "--only", "self_test*", *native],
+        ):
             report = run_kit(kit, plugin, *what, **environment)
             cases = sum(level["passed"] + level["failed"] for level in report["levels"])
             failures = [f for level in report["levels"] for f in level["failures"]]
@@ -202,6 +213,8 @@ def test_dry(lab: Lab, kit: str, plugin: str) -> None:
                     "gives 0x" not in reason and any(text in reason for text in NO_VALUES))  # fmt: skip
                 expect(dry, f"{gpu}: {f['what']}: {reason}")
             print(f"{gpu} {' '.join(what)}: {cases} cases, {len(failures)} without the values", flush=True)
+            if "--option" in what:
+                expect(report["target"] == gpu, f"the target is {report['target']}, wanted {gpu}")
     if ran == 0:
         print("skipped: needs Intel's Level Zero driver (intel-opencl-icd 22.43, or libze-intel-gpu1)")
         sys.exit(SKIPPED)
