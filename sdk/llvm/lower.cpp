@@ -78,6 +78,9 @@ class Lowering {
     function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
                                        llvm::Function::ExternalLinkage, entry, *module_);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
+    // Parameters do not overlap where one of them is written (docs/kir.md §1).
+    for (uint32_t p = 0; p < k_.header.param_count; ++p)
+      function_->addParamAttr(2 * p, llvm::Attribute::NoAlias);
     target_.make_kernel(*function_, k_.header.lanes);
     BasicBlock* block = new_block();
     allocas_ = llvm::BranchInst::Create(block, new_block(true));

@@ -16,7 +16,7 @@ using ost::plugin::cat;
 using ost::plugin::fail;
 using ost::plugin::view;
 
-#define OST_LEVELZERO_LOWERING_VERSION "1"  // grows with every change that changes code
+#define OST_LEVELZERO_LOWERING_VERSION "2"  // grows with every change that changes code
 
 // In a section of its own, where the plugin finds it without loading this library.
 [[gnu::section(OST_LEVELZERO_SPIRV_KEY_SECTION), gnu::used]] constexpr char kKey[] =
