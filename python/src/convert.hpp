@@ -58,6 +58,7 @@ void bind_graph(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_instance(nb::module_& m);
 void bind_runner(nb::module_& m);
+void bind_tensor_call(nb::module_& m);
 void bind_session(nb::module_& m);
 void bind_jit(nb::module_& m);
 void bind_exchange(nb::module_& m);
