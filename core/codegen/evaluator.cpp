@@ -125,7 +125,7 @@ Value Evaluator::emit_rare(const Inst& inst, Value v) {
 
 Value Evaluator::scratch(DType type, int which) {
   const auto [it, is_new] = scratch_.try_emplace({type, which}, kNone);
-  if (is_new) it->second = b_.local_array(type, 64);
+  if (is_new) it->second = b_.local_array(type, b_.lanes());
   return it->second;
 }
 

@@ -12,6 +12,14 @@
 
 namespace ost::codegen {
 
+// Which lanes of a group share a row: all, or neighbouring ones where a group has several rows.
+struct RowLanes {
+  int64_t count = 1;         // a power of two
+  int64_t slices = 1;        // of 64 lanes, where a row has more than 64: they share its chunks
+  Value lane = kNone;        // of the row
+  Value first_lane = kNone;  // of the row in the group
+};
+
 class Evaluator {
  public:
   Evaluator(const kir::Kernel& kernel, const kir::Scope& scope, GroupBuilder& builder);
@@ -56,8 +64,9 @@ class Evaluator {
     leave(mark);
   }
 
-  // True while all lanes of a group compute the same values: reductions are shared by the lanes.
+  // True while all lanes of a row compute the same values: reductions are shared by the lanes.
   bool together = false;
+  RowLanes row;
 
   const kir::Kernel& kernel() const { return k_; }
   const kir::Scope& scope() const { return scope_; }
@@ -72,8 +81,8 @@ class Evaluator {
   std::vector<Value> digits(Value index, const std::vector<Value>& axes);
   // exp(x) in f32, strict.
   Value exp(Value x);
-  // An array of 64 elements that the group shares; who uses it leaves a barrier behind. `which`:
-  // 0 or 1, for two at a time.
+  // An array with an element for each lane of the group; who uses it leaves a barrier behind.
+  // `which`: 0 or 1, for two at a time.
   Value scratch(DType type, int which = 0);
 
  private:

@@ -5,11 +5,13 @@
 #include "core/codegen/attention_tiles.hpp"
 #include "core/codegen/evaluator.hpp"
 #include "core/codegen/plan.hpp"
+#include "core/codegen/skinny.hpp"
 #include "core/codegen/tiles.hpp"
 
 namespace ost::codegen {
 namespace {
 
+constexpr int64_t kTreeLanes = 64;
 constexpr int64_t kSerialChunk = 4096;  // points of a group of one lane
 
 class Lowerer {
@@ -51,9 +53,10 @@ class Lowerer {
   struct Shape {
     std::vector<Value> outer;  // axes over groups
     Value groups = kNone;
-    Value points = kNone;  // mode points: of the domain
+    Value points = kNone;  // of the domain; mode rows: of the first level
     Value inner = kNone;   // one lane: an axis in chunks
     std::optional<Tiles> tiles;
+    std::optional<Skinny> skinny;
     std::optional<AttentionTiles> attention;
   };
 
@@ -86,6 +89,11 @@ class Lowerer {
       s.groups = s.attention->groups();
       return s;
     }
+    if (nest.tile && nest.tile->skinny) {
+      s.skinny.emplace(e_, *nest.tile);
+      s.groups = s.skinny->groups();
+      return s;
+    }
     if (nest.tile) {
       s.tiles.emplace(e_, *nest.tile);
       s.groups = s.tiles->groups();
@@ -93,7 +101,8 @@ class Lowerer {
     }
     if (nest.mode == Nest::Mode::rows) {
       s.outer = axes_of(nest.levels.front());
-      s.groups = e_.points(s.outer);
+      s.points = e_.points(s.outer);
+      s.groups = quotient_up(s.points, b_.lanes() / nest.row_lanes);
       return s;
     }
     s.outer = axes_of(nest.domain);
@@ -118,14 +127,14 @@ class Lowerer {
     const auto stores = [&] { statement(nest.parts.front()); };
     if (shape.attention) {
       shape.attention->run(group, stores);
+    } else if (shape.skinny) {
+      prepare(nest);
+      shape.skinny->run(group, stores);
     } else if (shape.tiles) {
       prepare(nest);
       shape.tiles->run(group, stores);
     } else if (nest.mode == Nest::Mode::rows) {
-      split(group, shape.outer);
-      e_.together = true;
-      levels(nest, 0);
-      e_.together = false;
+      rows(nest, shape, group);
     } else if (b_.lanes() > 1) {
       const Value p = b_.add(b_.mul(group, b_.i64(b_.lanes())), b_.lane());
       e_.when(b_.compare(Op::lt, p, shape.points), [&] {
@@ -135,6 +144,24 @@ class Lowerer {
     } else {
       serial_points(nest, shape, group);
     }
+  }
+
+  // Rows beyond the last one are computed as the last one, since all lanes reach the barriers.
+  void rows(const Nest& nest, const Shape& shape, Value group) {
+    const int64_t lanes = nest.row_lanes, in_group = b_.lanes() / lanes;
+    const Value which = b_.div(b_.lane(), b_.i64(lanes));
+    e_.row.count = lanes;
+    e_.row.slices = std::max<int64_t>(lanes / kTreeLanes, 1);
+    e_.row.lane = b_.rem(b_.lane(), b_.i64(lanes));
+    e_.row.first_lane = b_.mul(which, b_.i64(lanes));
+    Value row = b_.add(b_.mul(group, b_.i64(in_group)), which);
+    row_exists_ = in_group == 1 ? kNone : b_.compare(Op::lt, row, shape.points);
+    if (in_group > 1) row = b_.min(row, b_.sub(shape.points, b_.i64(1)));
+    split(row, shape.outer);
+    e_.together = true;
+    levels(nest, 0);
+    e_.together = false;
+    row_exists_ = kNone;
   }
 
   void serial_points(const Nest& nest, const Shape& shape, Value group) {
@@ -166,7 +193,8 @@ class Lowerer {
       if (b_.lanes() == 1)
         statement(s);
       else
-        e_.when(b_.compare(Op::eq, b_.lane(), b_.i64(0)), [&] { alone([&] { statement(s); }); });
+        e_.when(b_.both(row_exists_, b_.compare(Op::eq, e_.row.lane, b_.i64(0))),
+                [&] { alone([&] { statement(s); }); });
     }
     if (level + 1 < nest.levels.size())
       return loops(axes_of(nest.levels[level + 1] & ~here), 0, [&] { levels(nest, level + 1); });
@@ -175,7 +203,13 @@ class Lowerer {
       for (const Statement& s : nest.parts)
         if (s.parallel == nest.domain) statement(s);
     };
-    alone([&] { over_lanes(axes_of(nest.domain & ~here), rest, &nest); });
+    const auto all = [&] { over_lanes(axes_of(nest.domain & ~here), rest, &nest); };
+    alone([&] {
+      if (row_exists_ == kNone)
+        all();
+      else
+        e_.when(row_exists_, all);
+    });
   }
 
   template <class F>
@@ -195,7 +229,7 @@ class Lowerer {
     });
   }
 
-  // The points of some axes, spread over the lanes.
+  // The points of some axes, spread over the lanes of a row.
   template <class F>
   void over_lanes(const std::vector<Value>& axes, F&& body, const Nest* nest = nullptr) {
     if (b_.lanes() == 1) {
@@ -204,7 +238,7 @@ class Lowerer {
         body();
       });
     }
-    e_.loop(b_.lane(), e_.points(axes), b_.lanes(), [&](Value p) {
+    e_.loop(e_.row.lane, e_.points(axes), e_.row.count, [&](Value p) {
       split(p, axes);
       body();
     });
@@ -229,6 +263,7 @@ class Lowerer {
   // --- carry axes: one group, in whose loops the statements follow each other
   void carry_kernel() {
     b_.grid(0, b_.i64(1));
+    e_.row = {b_.lanes(), 1, b_.lane(), b_.i64(0)};
     find_tainted();
     carry_loops(0, plan_.statements.size(), 0);
   }
@@ -275,6 +310,7 @@ class Lowerer {
   Plan plan_;
   GroupBuilder b_;
   Evaluator e_;
+  Value row_exists_ = kNone;  // kNone: all rows of the group do
   std::vector<char> tainted_;
 };
 

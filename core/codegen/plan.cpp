@@ -15,8 +15,11 @@ namespace {
 
 constexpr uint32_t kRowLanes = 64;  // those of the order `tree`
 constexpr uint32_t kPointLanes = 128;
-constexpr uint32_t kTileLanes = 8;  // fewer do not share operands
-constexpr int64_t kLongRow = 64;    // shorter ones are left to one lane
+constexpr uint32_t kMostSlices = 16;
+constexpr uint32_t kScratchOfLane = 64;  // bytes of local memory: two arrays of a few types
+constexpr int64_t kChunk = 4096;         // of the order `tree`
+constexpr uint32_t kTileLanes = 8;       // fewer do not share operands
+constexpr int64_t kLongRow = 64;         // shorter ones are left to one lane
 
 bool is_reduction(Op op) { return op >= Op::reduce && op <= Op::attn; }
 
@@ -53,7 +56,10 @@ class Planner {
     };
     uint32_t lanes = 0;
     for (const Nest& nest : nests)
-      if (nest.mode == Nest::Mode::rows) lanes = floor(kRowLanes);
+      if (nest.mode == Nest::Mode::rows)
+        lanes = std::max(lanes, floor(kRowLanes * slices_of(nest)));
+    for (Nest& nest : nests)
+      if (nest.mode == Nest::Mode::rows) nest.row_lanes = lanes_of_row(nest, lanes);
     const auto choose = [&](Nest& nest, auto& plan, const auto& shape, auto lanes_of) {
       if (!shape) return plan.reset();
       nest.mode = Nest::Mode::tiles;
@@ -61,14 +67,70 @@ class Planner {
       lanes = static_cast<uint32_t>(lanes_of(*shape));
     };
     for (Nest& nest : nests) {
-      if (nest.tile)
+      if (nest.tile) nest.tile->skinny = choose_skinny(nest.tile->problem, target_, lanes);
+      if (nest.tile && nest.tile->skinny) {
+        nest.mode = Nest::Mode::tiles;
+        lanes = static_cast<uint32_t>(nest.tile->skinny->lanes());
+      } else if (nest.tile) {
         choose(nest, nest.tile, choose_tile(nest.tile->problem, target_, lanes),
                [](const TileShape& s) { return s.lanes(); });
+      }
       if (nest.attention)
         choose(nest, nest.attention, choose_attention(nest.attention->problem, target_, lanes),
                [](const AttentionShape& s) { return s.scores.lanes(); });
     }
     return lanes != 0 ? lanes : floor(kPointLanes);
+  }
+
+  std::vector<Value> shared_reductions(const Nest& nest) const {
+    std::vector<Value> stores;
+    for (const Statement& s : nest.parts)
+      stores.insert(stores.end(), s.stores.begin(), s.stores.end());
+    std::vector<Value> out = reductions_of(stores);
+    std::erase_if(out, [&](Value r) { return (scope_.depends[r] & reduce_) != 0; });
+    return out;
+  }
+  const kir::Range& reduced_extent(Value r) const {
+    return ranges_[k_.insts[k_.insts[r].src[k_.insts[r].nsrc - 1]].src[0]];
+  }
+  int64_t typical_points(AxisSet set) const {
+    int64_t n = 1;
+    for (size_t i = 0; i < scope_.axes.size(); ++i)
+      if (set & (AxisSet{1} << i))
+        n = std::min<int64_t>(n * typical(ranges_[k_.insts[scope_.axes[i]].src[0]]), 1 << 24);
+    return n;
+  }
+
+  // 64 lanes for each chunk of a long row, as many as it has, until the device is busy.
+  uint32_t slices_of(const Nest& nest) const {
+    int64_t longest = 0;
+    for (const Value r : shared_reductions(nest)) longest = std::max(longest, reduced_extent(r).hi);
+    const int64_t rows = typical_points(nest.levels.front());
+    uint32_t slices = 1;
+    const uint32_t fits = target_.local_bytes / kScratchOfLane / kRowLanes;
+    while (slices < std::min(kMostSlices, fits) && int64_t{slices} * kChunk < longest &&
+           rows * kRowLanes * slices < target_.busy_lanes)
+      slices *= 2;
+    return slices;
+  }
+
+  // Short rows share a group.
+  int64_t lanes_of_row(const Nest& nest, int64_t lanes) const {
+    int64_t longest = 1;
+    for (const Value r : shared_reductions(nest)) longest = std::max(longest, reduced_extent(r).hi);
+    AxisSet inner = nest.domain & ~nest.levels.front();
+    for (const Statement& s : nest.parts) inner |= s.parallel & ~nest.levels.front();
+    int64_t points = 1;
+    for (size_t i = 0; i < scope_.axes.size(); ++i)
+      if (inner & (AxisSet{1} << i))
+        points = std::min<int64_t>(
+            points * std::clamp<int64_t>(ranges_[k_.insts[scope_.axes[i]].src[0]].hi, 1, 4096),
+            4096);
+    longest = std::max(longest, points);
+    if (longest > kRowLanes / 2) return slices_of(nest) > 1 ? lanes : std::min<int64_t>(lanes, 64);
+    return std::min<int64_t>(
+        lanes,
+        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(longest, 2)))));
   }
 
   std::vector<Statement> find_statements() const {
@@ -113,7 +175,7 @@ class Planner {
       };
       const auto it = std::ranges::find_if(nests, fits);
       if (it == nests.end()) {
-        nests.push_back({Nest::Mode::points, {}, {}, s.parallel, std::nullopt, std::nullopt});
+        nests.emplace_back().domain = s.parallel;
         nests.back().parts.push_back(std::move(s));
       } else {
         it->parts.push_back(std::move(s));

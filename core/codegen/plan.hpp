@@ -14,9 +14,9 @@ namespace ost::codegen {
 
 // Statements that share their reductions, over axes that form a chain.
 //
-// points: a lane computes a point of all axes, reductions included. rows: a group computes a point
-// of the first level; reductions at a level are computed by all lanes of the group, and what lies
-// below the last level is spread over the lanes. tiles: a group computes a tile of the points of
+// points: a lane computes a point of all axes, reductions included. rows: some lanes of a
+// group compute a point of the first level, a row; reductions at a level are computed by all lanes of
+// the row, and what lies below the last level is spread over them. tiles: a group computes a tile of the points of
 // contractions or of an attention.
 struct Nest {
   enum class Mode : uint8_t { points, rows, tiles };
@@ -24,6 +24,7 @@ struct Nest {
   std::vector<Statement> parts;  // fewest axes first
   std::vector<AxisSet> levels;   // rows: ascending; all but the last axes of the nest
   AxisSet domain = 0;            // parallel axes of the largest statement
+  int64_t row_lanes = 1;         // rows: of a group, that share a row; a power of two
   std::optional<TilePlan> tile;
   std::optional<AttentionPlan> attention;
 };

@@ -66,7 +66,11 @@ Reduction::Reduction(Evaluator& e, Value record)
       upper_(e.max_extent(axis_)),
       type_(e.kernel().dtype(inst_.src[0])),
       shared_(e.together && b_.lanes() > 1),
-      lanes_(shared_ ? b_.lanes() : 1) {}
+      lanes_(shared_ ? e.row.count : 1),
+      tree_lanes_(shared_ ? e.row.count / e.row.slices : 1),
+      lane_(shared_ ? e.row.lane : b_.i64(0)),
+      tree_lane_(b_.rem(lane_, b_.i64(tree_lanes_))),
+      slice_(b_.div(lane_, b_.i64(tree_lanes_))) {}
 
 Value Reduction::run() {
   std::vector<Value> operands(inst_.src, inst_.src + inst_.nsrc - 1);
@@ -153,51 +157,43 @@ Value Reduction::chain(Value begin, Value end, int64_t by) {
   return b_.load(acc, b_.i64(0));
 }
 
-// merge(l, l + w) for l < w, w halving: what is left is at 0.
-void Reduction::fold_shared(int64_t width, const std::function<void(Value, Value)>& merge) {
+// merge(l, l + w) for l < w, w halving: what is left is at 0. `lane`: below the width.
+void Reduction::fold_shared(Value lane, int64_t width,
+                            const std::function<void(Value, Value)>& merge) {
   for (int64_t w = width / 2; w > 0; w /= 2) {
     b_.barrier();
-    if (w <= lanes_) {
-      const auto body = [&] { merge(b_.lane(), b_.add(b_.lane(), b_.i64(w))); };
-      if (w == lanes_)
-        body();
-      else
-        e_.when(b_.compare(Op::lt, b_.lane(), b_.i64(w)), body);
-    } else {
-      e_.loop(b_.lane(), b_.i64(w), lanes_, [&](Value l) { merge(l, b_.add(l, b_.i64(w))); });
-    }
+    e_.when(b_.compare(Op::lt, lane, b_.i64(w)), [&] { merge(lane, b_.add(lane, b_.i64(w))); });
   }
   b_.barrier();
 }
 
 Value Reduction::any(Value begin, Value end) {
   if (!shared_) return chain(begin, end, 1);
-  const Value mine = chain(b_.add(begin, b_.lane()), end, lanes_);
+  const Value mine = chain(b_.add(begin, lane_), end, lanes_);
   const Value array = e_.scratch(type_);
-  b_.store(array, b_.lane(), mine);
-  fold_shared(lanes_, [&](Value l, Value r) {
-    b_.store(array, l, combine(b_.load(array, l), b_.load(array, r)));
+  b_.store(array, place(lane_), mine);
+  fold_shared(lane_, lanes_, [&](Value l, Value r) {
+    b_.store(array, place(l), combine(b_.load(array, place(l)), b_.load(array, place(r))));
   });
-  const Value out = b_.load(array, b_.i64(0));
+  const Value out = b_.load(array, place(b_.i64(0)));
   b_.barrier();
   return out;
 }
 
 Value Reduction::open_accumulators() {
-  const int64_t each = kTreeLanes / lanes_;
+  const int64_t each = kTreeLanes / tree_lanes_;
   const Value acc = b_.private_array(type_, static_cast<uint64_t>(each));
-  if (each == 1) {
-    b_.store(acc, b_.i64(0), identity());
-  } else {
-    const Value id = identity();
+  const Value id = identity();
+  if (each > 1 && !shared_) {
     e_.loop(b_.i64(0), b_.i64(each), 1, [&](Value q) { b_.store(acc, q, id); });
+  } else {
+    for (int64_t q = 0; q < each; ++q) b_.store(acc, b_.i64(q), id);
   }
   return acc;
 }
 
-// Lane l of the order is held by lane l mod lanes_, at l / lanes_.
-Value Reduction::fold(Value acc) {
-  const int64_t each = kTreeLanes / lanes_;
+// Lane l of the order is held by lane l mod tree_lanes_, at l / tree_lanes_.
+Value Reduction::fold(Value acc, bool leave_barrier) {
   if (!shared_) {
     for (int64_t w = kTreeLanes / 2; w > 0; w /= 2) {
       e_.loop(b_.i64(0), b_.i64(w), 1, [&](Value l) {
@@ -206,31 +202,46 @@ Value Reduction::fold(Value acc) {
     }
     return b_.load(acc, b_.i64(0));
   }
+  for (int64_t half = kTreeLanes / tree_lanes_ / 2; half > 0; half /= 2) {
+    for (int64_t q = 0; q < half; ++q) {
+      const Value other = b_.load(acc, b_.i64(q + half));
+      b_.store(acc, b_.i64(q), combine(b_.load(acc, b_.i64(q)), other));
+    }
+  }
   const Value array = e_.scratch(type_);
-  for (int64_t q = 0; q < each; ++q)
-    b_.store(array, b_.add(b_.lane(), b_.i64(q * lanes_)), b_.load(acc, b_.i64(q)));
-  fold_shared(kTreeLanes, [&](Value l, Value r) {
-    b_.store(array, l, combine(b_.load(array, l), b_.load(array, r)));
+  const Value first = place(b_.mul(slice_, b_.i64(tree_lanes_)));
+  b_.store(array, b_.add(first, tree_lane_), b_.load(acc, b_.i64(0)));
+  fold_shared(tree_lane_, tree_lanes_, [&](Value l, Value r) {
+    const Value at = b_.add(first, l);
+    b_.store(array, at, combine(b_.load(array, at), b_.load(array, b_.add(first, r))));
   });
-  const Value out = b_.load(array, b_.i64(0));
-  b_.barrier();
+  const Value out = b_.load(array, first);
+  if (leave_barrier) b_.barrier();
   return out;
 }
 
-Value Reduction::lanes64(Value begin, Value end) {
-  const int64_t each = kTreeLanes / lanes_;
+Value Reduction::lanes64(Value begin, Value end, bool leave_barrier) {
+  const int64_t each = kTreeLanes / tree_lanes_;
   const Value acc = open_accumulators();
-  e_.loop(shared_ ? b_.add(begin, b_.lane()) : begin, end, lanes_, [&](Value i) {
+  const auto add = [&](Value i, Value q) {
     e_.bind(axis_, i);
-    const Value turn = b_.div(b_.sub(i, begin), b_.i64(lanes_));
-    const Value q = each == 1 ? b_.i64(0) : b_.binary(Op::bit_and, turn, b_.i64(each - 1));
     b_.store(acc, q, step(b_.load(acc, q)));
+  };
+  const Value first = b_.add(begin, tree_lane_);
+  if (shared_ && upper_ <= tree_lanes_) {  // an element a lane
+    e_.when(b_.compare(Op::lt, first, end), [&] { add(first, b_.i64(0)); });
+    return fold(acc, leave_barrier);
+  }
+  e_.loop(first, end, tree_lanes_, [&](Value i) {
+    const Value turn = b_.div(b_.sub(i, begin), b_.i64(tree_lanes_));
+    add(i, each == 1 ? b_.i64(0) : b_.binary(Op::bit_and, turn, b_.i64(each - 1)));
   });
-  return fold(acc);
+  return fold(acc, leave_barrier);
 }
 
 Value Reduction::tree(int level, Value begin, Value end) {
   if (level == 1) return lanes64(begin, end);
+  if (level == 2 && shared_ && e_.row.slices > 1) return sliced_tree(begin, end);
   int64_t span = kTreeChunk;
   for (int k = 2; k < level; ++k) span *= kTreeChunk;
   const Value acc = open_accumulators();
@@ -242,11 +253,39 @@ Value Reduction::tree(int level, Value begin, Value end) {
   return fold(acc);
 }
 
+// A chunk for each slice of 64 lanes at a time. In all slices lane l keeps the accumulator l of the
+// chunks' results, so that all have the result. The barriers of the next chunk's fold, or of the
+// last one, are between the use of a round's results and the next ones.
+Value Reduction::sliced_tree(Value begin, Value end) {
+  const int64_t slices = e_.row.slices;
+  const Value acc = open_accumulators(), array = e_.scratch(type_, 1);
+  e_.loop(begin, end, kTreeChunk * slices, [&](Value round) {
+    const Value mine = b_.add(round, b_.mul(slice_, b_.i64(kTreeChunk)));
+    const Value first = b_.min(mine, end);
+    const Value part = lanes64(first, b_.min(end, b_.add(first, b_.i64(kTreeChunk))), false);
+    e_.when(b_.compare(Op::eq, tree_lane_, b_.i64(0)),
+            [&] { b_.store(array, place(slice_), part); });
+    b_.barrier();
+    const Value ordinal = b_.div(b_.sub(round, begin), b_.i64(kTreeChunk));
+    const Value slot = b_.binary(Op::bit_and, ordinal, b_.i64(kTreeLanes - 1));
+    const Value which = b_.sub(tree_lane_, slot);  // rounds start at multiples of the slices
+    const Value chunk = b_.add(round, b_.mul(which, b_.i64(kTreeChunk)));
+    const Value is_mine = b_.both(
+        b_.both(b_.compare(Op::le, b_.i64(0), which), b_.compare(Op::lt, which, b_.i64(slices))),
+        b_.compare(Op::lt, chunk, end));
+    e_.when(is_mine, [&] {
+      const Value sum = b_.load(acc, b_.i64(0));
+      b_.store(acc, b_.i64(0), combine(sum, b_.load(array, place(which))));
+    });
+  });
+  return fold(acc);
+}
+
 void Reduction::into_lane(Value acc, Value l, Value x) {
   if (!shared_) return b_.store(acc, l, combine(b_.load(acc, l), x));
-  const Value holder = b_.binary(Op::bit_and, l, b_.i64(lanes_ - 1));
-  const Value q = b_.div(l, b_.i64(lanes_));
-  e_.when(b_.compare(Op::eq, b_.lane(), holder),
+  const Value holder = b_.binary(Op::bit_and, l, b_.i64(tree_lanes_ - 1));
+  const Value q = b_.div(l, b_.i64(tree_lanes_));
+  e_.when(b_.compare(Op::eq, tree_lane_, holder),
           [&] { b_.store(acc, q, combine(b_.load(acc, q), x)); });
 }
 
@@ -269,12 +308,12 @@ Value Reduction::blk256() {
   // A chain for each lane, whose results all lanes add up alike.
   const Value array = e_.scratch(type_);
   e_.loop(zero, end, kChain * lanes_, [&](Value round) {
-    const Value first = b_.add(round, b_.mul(b_.lane(), b_.i64(kChain)));
-    b_.store(array, b_.lane(), chain(first, b_.min(count_, b_.add(first, b_.i64(kChain))), 1));
+    const Value first = b_.add(round, b_.mul(lane_, b_.i64(kChain)));
+    b_.store(array, place(lane_), chain(first, b_.min(count_, b_.add(first, b_.i64(kChain))), 1));
     b_.barrier();
     const Value left = b_.div(b_.add(b_.sub(end, round), b_.i64(kChain - 1)), b_.i64(kChain));
     e_.loop(zero, b_.min(left, b_.i64(lanes_)), 1,
-            [&](Value block) { add_block(b_.load(array, block)); });
+            [&](Value block) { add_block(b_.load(array, place(block))); });
     b_.barrier();
   });
   return b_.load(total, zero);
@@ -293,7 +332,7 @@ Value Reduction::beyond(Value x, Value best) {
 Value Reduction::argreduce() {
   const Value zero = b_.i64(0), none = b_.i64(std::numeric_limits<int64_t>::max());
   const Value best = as_variable(b_.constant(type_, 0)), where = as_variable(none);
-  e_.loop(shared_ ? b_.lane() : zero, count_, lanes_, [&](Value i) {
+  e_.loop(lane_, count_, lanes_, [&](Value i) {
     e_.bind(axis_, i);
     const Value x = e_.value(inst_.src[0]);
     const Value first = b_.compare(Op::eq, b_.load(where, zero), none);
@@ -306,9 +345,10 @@ Value Reduction::argreduce() {
   Value found = b_.load(where, zero);
   if (shared_) {
     const Value values = e_.scratch(type_), indices = e_.scratch(DType::i64, 1);
-    b_.store(values, b_.lane(), b_.load(best, zero));
-    b_.store(indices, b_.lane(), found);
-    fold_shared(lanes_, [&](Value l, Value r) {
+    b_.store(values, place(lane_), b_.load(best, zero));
+    b_.store(indices, place(lane_), found);
+    fold_shared(lane_, lanes_, [&](Value left, Value right) {
+      const Value l = place(left), r = place(right);
       const Value x = b_.load(values, l), y = b_.load(values, r);
       const Value i = b_.load(indices, l), j = b_.load(indices, r);
       const Value tie =
@@ -321,7 +361,7 @@ Value Reduction::argreduce() {
         b_.store(indices, l, j);
       });
     });
-    found = b_.load(indices, zero);
+    found = b_.load(indices, place(zero));
     b_.barrier();
   }
   return b_.where(b_.compare(Op::eq, found, none), zero, found);

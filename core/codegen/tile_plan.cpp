@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kChain = 256;
 constexpr int64_t kShortContraction = 8;  // not worth the staging
-constexpr int64_t kTypicalExtent = 512;   // of a variable that may be larger
+constexpr int64_t kFewRows = 4;
+constexpr int64_t kTypicalExtent = 512;  // of a variable that may be larger
 
 // What things cost a lane, in multiply-adds. Only ratios matter.
 constexpr double kLocalRead = 1.5;  // up to four neighbours
@@ -73,6 +74,28 @@ std::optional<TileShape> choose_tile(const TileProblem& problem, const Target& t
     if (lanes != 0) break;
   }
   return best;
+}
+
+// As many chains at once as the contraction has, until the device is busy.
+std::optional<SkinnyShape> choose_skinny(const TileProblem& problem, const Target& target,
+                                         uint32_t lanes) {
+  if (problem.most_rows > kFewRows || !problem.columns_in_memory || !problem.many_chains)
+    return std::nullopt;
+  const int64_t most = lanes != 0 ? lanes : std::bit_floor(std::min(target.max_lanes, 512u));
+  SkinnyShape s;
+  s.rows = problem.most_rows;
+  s.columns = std::min<int64_t>(64, std::max<int64_t>(most / 4, 1));
+  const int64_t groups = (problem.n + s.columns - 1) / s.columns * problem.batch;
+  const auto fits = [&](int64_t chains) {
+    return s.columns * chains <= most &&
+           chains * s.columns * s.rows * problem.contracts * problem.element_bytes <=
+               target.local_bytes;
+  };
+  while (fits(2 * s.chains_at_once) && 2 * s.chains_at_once * kChain <= problem.k &&
+         (lanes != 0 || groups * s.lanes() < target.busy_lanes))
+    s.chains_at_once *= 2;
+  if (s.chains_at_once == 1 || (lanes != 0 && s.lanes() != lanes)) return std::nullopt;
+  return s;
 }
 
 int64_t typical(const kir::Range& range) {
@@ -202,6 +225,13 @@ class Finder {
     p.n = product(plan_.n);
     p.contracts = static_cast<int64_t>(plan_.contracts.size());
     p.element_bytes = size_of(first_type());
+    p.most_rows = 1;
+    for (const Value axis : plan_.m)
+      p.most_rows =
+          extent(axis).hi > 64 ? INT64_MAX : std::min<int64_t>(p.most_rows, 64) * extent(axis).hi;
+    const Strides strides(k_, s_);
+    p.columns_in_memory = std::ranges::all_of(
+        plan_.contracts, [&](const TileContract& c) { return strides.unit(c.b, plan_.n.back()); });
     for (const TileContract& c : plan_.contracts) {
       const kir::Range& k = extent(k_.insts[c.record].src[2]);
       p.k = std::max(p.k, typical(k));

@@ -2,6 +2,7 @@
 // and the tile for a device. Pure functions of the kernel and the target.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,7 +38,19 @@ struct TileProblem {
   int64_t contracts = 1;                   // that are computed at the same points
   uint32_t element_bytes = 4;
   bool many_chains = false;  // two accumulators an output: the chain and the total
+  int64_t most_rows = INT64_MAX;
+  bool columns_in_memory = false;  // neighbouring columns are neighbours in memory
 };
+
+// A few rows times a large matrix: each lane has a column, and some lanes share a column's chains.
+struct SkinnyShape {
+  int64_t rows = 1;            // at most
+  int64_t columns = 64;        // of a group
+  int64_t chains_at_once = 1;  // a power of two
+  int64_t lanes() const { return columns * chains_at_once; }
+};
+std::optional<SkinnyShape> choose_skinny(const TileProblem& problem, const Target& target,
+                                         uint32_t lanes);
 
 // The shape with the least estimated time; `lanes`: the only size of a group that is allowed, or 0.
 std::optional<TileShape> choose_tile(const TileProblem& problem, const Target& target,
@@ -54,6 +67,7 @@ struct TilePlan {
   std::vector<Value> batch, m, n;  // axes, outermost first
   TileProblem problem;
   TileShape shape;
+  std::optional<SkinnyShape> skinny;  // instead of the tile
 };
 
 // Axes over which an operand lies in memory in steps of one element.

@@ -102,6 +102,8 @@ TEST_P(TiledOn, ASumOfMinusZeroKeepsItsSign) {
     };
     check({matmul(input({17, k}, DType::f32, bytes(a)), input({k, 17}, DType::f32, bytes(b)))});
     const Sym n = Sym::var({"n", 0, k});
+    const NodeId two = input({2, k}, DType::f32, bytes(a));
+    check({matmul(two, input({k, 17}, DType::f32, bytes(b)))});
     check({matmul(input({17, n}, DType::f32, bytes(a)), input({n, 17}, DType::f32, bytes(b)))},
           {{{"n", k}}, {{"n", 0}}, {{"n", k / 2}}});
   }
@@ -118,10 +120,28 @@ TEST_P(TiledOn, InfinitiesAndNaNsStayInTheirRowsAndColumns) {
   check({matmul(with(18, 37, 18 * 37 - 1, nan), with(37, 21, 20, inf))});
 }
 
+TEST_P(TiledOn, AFewRowsTimesALargeMatrix) {
+  for (const int64_t m : {1, 3, 4}) {
+    for (const int64_t k : {512, 513, 1100, 1300})
+      check({add(matmul(input({m, k}), relu(input({k, 67}))), input({67}))});
+  }
+  check({matmul(input({3, 1, 600}), input({3, 600, 20}))});
+  const NodeId x = input({2, 600}, DType::bf16);
+  const NodeId gate = must(ir::unary(g_, Op::silu, matmul(x, input({600, 40}, DType::bf16))));
+  check({must(ir::binary(g_, Op::mul, gate, matmul(x, input({600, 40}, DType::bf16))))});
+  check({matmul(input({2, 700}, DType::f64), input({700, 9}, DType::f64))});
+  const Sym m = Sym::var({"m", 0, 3}), k = Sym::var({"k", 0, 1500});
+  check({matmul(input({m, 600}), input({600, 33}))}, {{{"m", 0}}, {{"m", 2}}, {{"m", 3}}});
+  check({matmul(input({2, k}), input({k, 33}))},
+        {{{"k", 0}}, {{"k", 1}}, {{"k", 512}}, {{"k", 1499}}});
+}
+
 // Two kernels in one: the sum of rows wants 64 lanes.
 TEST_P(TiledOn, BesideRowsInOneKernel) {
   const NodeId x = input({20, 100});
   check({matmul(x, input({100, 20})), sum(x, {1})});
+  const NodeId y = input({2, 600});
+  check({matmul(y, input({600, 20})), sum(y, {1})});
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, TiledOn,
@@ -168,6 +188,23 @@ TEST(ChooseTile, DependsOnTheSizeOfTheProblem) {
   EXPECT_EQ(shape(64, 10, 784), "16x16x16 lanes 16x16 buffers 2");
 }
 
+TEST(ChooseSkinny, SharesTheChainsOfColumnsUntilTheDeviceIsBusy) {
+  const auto lanes = [](int64_t m, int64_t n, int64_t k, const Target& t) -> int64_t {
+    codegen::TileProblem p{m, n, k, 1, 1, 4, k > 256};
+    p.most_rows = m;
+    p.columns_in_memory = true;
+    const auto s = codegen::choose_skinny(p, t, 0);
+    return s ? s->lanes() : 0;
+  };
+  EXPECT_EQ(lanes(1, 4096, 4096, {1024, 64 << 10, 16384}), 256);
+  EXPECT_EQ(lanes(1, 1000, 4096, {1024, 64 << 10, 16384}), 512);
+  EXPECT_EQ(lanes(1, 1000, 600, {1024, 64 << 10, 16384}), 128);
+  EXPECT_EQ(lanes(4, 1000, 600, {64, 16 << 10, 16384}), 32);
+  EXPECT_EQ(lanes(5, 1000, 4096, {1024, 64 << 10, 16384}), 0);
+  EXPECT_EQ(lanes(1, 1000, 256, {1024, 64 << 10, 16384}), 0);
+  EXPECT_EQ(lanes(1, 1 << 20, 4096, {1024, 64 << 10, 16384}), 0);
+}
+
 TEST(ChooseTile, WithoutLocalMemoryThereIsNone) {
   EXPECT_FALSE(codegen::choose_tile({64, 64, 64, 1, 1, 4, false}, {256, 512, 16384}, 0));
 }
@@ -187,8 +224,17 @@ TEST(TileBarriers, NoneCanBeLeftOut) {
   ASSERT_TRUE(program.has_value());
   std::vector<float> x(800, 1.5f), y(800, 0.5f), out(1600);
   const kir::ParamData params[] = {{out.data(), 6400}, {x.data(), 3200}, {y.data(), 3200}};
+  ir::Graph few;
+  const auto c = *few.add_input({"c", ir::InputKind::argument, DType::f32, {2, 2000}, 0, nullptr});
+  const auto d = *few.add_input({"d", ir::InputKind::argument, DType::f32, {2000, 2}, 0, nullptr});
+  few.add_output("y", *ir::matmul(few, c, d));
+  const auto skinny = schedule(few);
+  ASSERT_TRUE(skinny.has_value());
+  std::vector<float> u(4000, 1.5f), v(4000, 0.5f);
+  const kir::ParamData skinny_params[] = {{out.data(), 16}, {u.data(), 16000}, {v.data(), 16000}};
+  test::expect_barriers_needed(skinny->kernels[0].kir, {16, 16 << 10, 16}, skinny_params, 2);
   for (const Target& target : {Target{16, 16 << 10, 16}, Target{16, 2048, 16}})
-    test::expect_all_barriers_needed(program->kernels[0].kir, target, params, 4);
+    test::expect_barriers_needed(program->kernels[0].kir, target, params, 4);
 }
 
 }  // namespace
