@@ -16,7 +16,7 @@ constexpr std::string_view kPrelude = R"(#pragma once
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __launch_bounds__(lanes) __attribute__((amdgpu_flat_work_group_size(1, lanes)))
 #define __forceinline__ inline __attribute__((always_inline))
 namespace ost_hip {
 #define OST_AXIS(name, a) struct name { \

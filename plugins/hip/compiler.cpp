@@ -86,7 +86,7 @@ Compiler::Maker Compiler::maker_for(std::string_view target) const {
 
 std::string Compiler::key(std::string_view target) {
   std::string key = maker_for(target) == Maker::rtc ? rtc_.key() : cat("clang-", clang_.version());
-  key += "/2";  // of what this driver adds: prelude and options
+  key += "/3";  // of what this driver adds: prelude and options
   for (const std::string& flag : flags_) key += " " + flag;
   return key;
 }
