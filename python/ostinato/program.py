@@ -165,10 +165,23 @@ class Runnable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Inputs by position or name, NumPy arrays or anything that becomes one; variables that the shapes do not decide
         by name too. One array, or a dict of several by name."""
+        self.bind(*args, **kwargs)
+        self.run()
+        return self.outputs()
+
+    def bind(self, *args: Any, **kwargs: Any) -> None:
+        """Copies the inputs to the device, for one run or many."""
         inputs = self.program.inputs
         names = {t[0] for t in inputs}
         vars = [(n, int(kwargs.pop(n))) for n in list(kwargs) if n in self._vars and n not in names]
-        self._core.run(Bindings(inputs, args, kwargs).arrays, vars)
+        self._core.bind(Bindings(inputs, args, kwargs).arrays, vars)
+
+    def run(self) -> None:
+        """Runs what is bound, and waits. Allocates and compiles nothing."""
+        self._core.run()
+
+    def outputs(self) -> Any:
+        """Of the last run."""
         return read_outputs(self._core, [t[0] for t in self.program.outputs])
 
     def stats(self) -> dict[str, int]:

@@ -46,11 +46,15 @@ class Bound {
   std::vector<ost_var_value_t> values_;
 };
 
-void run(Instance& self, const std::vector<Array4>& inputs, const Vars& vars) {
+void bind(Instance& self, const std::vector<Array4>& inputs, const Vars& vars) {
   const Bound bound(inputs, vars);
   const Released released;
   call(ost_instance_bind, self.get(), bound.inputs().data(), size32(bound.inputs().size()),
        bound.vars().data(), size32(bound.vars().size()));
+}
+
+void run(Instance& self) {
+  const Released released;
   self.run();
 }
 
@@ -101,7 +105,8 @@ void bind_instance(nb::module_& m) {
             new (self) Instance(c, p, devices);
           },
           nb::arg("context"), nb::arg("program"), nb::arg("devices"))
-      .def("run", &run, nb::arg("inputs"), nb::arg("vars"))
+      .def("bind", &bind, nb::arg("inputs"), nb::arg("vars"))
+      .def("run", &run)
       .def(
           "output_type",
           [](const Instance& i, uint32_t index) { return output_type(i.get(), index); },

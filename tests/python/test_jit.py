@@ -269,7 +269,7 @@ def test_calls_leak_nothing():
     gc.collect()
     before = len(gc.get_objects())
     live = ost.runtime.context().open("cpu:0")["live_bytes"]
-    for _ in range(20000):
+    for _ in range(100_000):
         f(x, x)
     gc.collect()
     assert len(gc.get_objects()) - before < 100
