@@ -5,6 +5,7 @@ usage: check_wheel.py SOURCE-FOLDER BUILD-FOLDER
 """
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -23,7 +24,10 @@ def main() -> None:
     source, build = (Path(a).resolve() for a in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        # Warnings as errors and a folder beside the build around it: then ccache has all of it.
+        # The compiler and warnings of the build around it and a folder beside it: then ccache has all of it.
+        cache = (build / "CMakeCache.txt").read_text()
+        for variable, name in (("CC", "CMAKE_C_COMPILER"), ("CXX", "CMAKE_CXX_COMPILER")):
+            os.environ[variable] = re.search(rf"^{name}:\w+=(.*)$", cache, re.M).group(1)  # type: ignore[union-attr]
         # The build requirements are in this environment already; a build of its own would fetch them again.
         run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder),
             "-Ccmake.define.OSTINATO_WERROR=ON", "-Cbuild-dir=" + str(build.parent / "wheel"), "-Ccmake.define.Python_EXECUTABLE=" + sys.executable, str(source))
