@@ -19,6 +19,19 @@ uint64_t now_ns() {
       duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
+// The key of a variant. A launch belongs to the lowering that its image was made from: an image of
+// another one, of an older version of this host or for a device with other limits, is none of this
+// recipe's.
+std::string variant_key(const Recipe& recipe) {
+  if (!recipe.launch) return recipe.compiler_key;
+  return fmt::format("{} code:{}", recipe.compiler_key, sha256_hex(recipe.code).substr(0, 16));
+}
+
+bool has_this_lowering(const KernelVariant& v, const Recipe& recipe) {
+  const std::string key = variant_key(recipe);
+  return !recipe.launch || v.compiler_key.ends_with(key.substr(key.rfind(" code:")));
+}
+
 }  // namespace
 
 Result<std::vector<uint8_t>> Compiler::compile_now(const Recipe& recipe, const Driver& driver) {
@@ -39,6 +52,11 @@ Result<ExecutablePtr> Compiler::from_variants(const KernelDesc& kernel, const De
     if (sha256_hex(v.image) != v.image_sha256) {
       return fail(OST_DATA_LOSS, "kernel {}: the image for {} has another sha256 than {}",
                   kernel.name, v.target, v.image_sha256);
+    }
+    if (!has_this_lowering(v, recipe)) {
+      log(LogLevel::info, "kernel {}: the image for {} is not used: it was lowered in another way",
+          kernel.name, v.target);
+      continue;
     }
     OST_TRY_ASSIGN(const Fit fit, device->driver().image_check(device->info(), v.image));
     if (fit.fit != OST_FIT_OPTIMAL) {
@@ -135,7 +153,7 @@ Result<KernelVariant> Compiler::make_variant(const KernelDesc& kernel, const Dri
   KernelVariant out;
   out.driver = driver.name();
   out.target = recipe.target;
-  out.compiler_key = recipe.compiler_key;
+  out.compiler_key = variant_key(recipe);
   if (auto found = cache_->find(recipe.key)) {
     out.image = std::move(found->bytes);
   } else {

@@ -1,8 +1,9 @@
 """The hip plugin as users meet it, on the stand-in of the HIP runtime.
 
-usage: hip_test.py devices|digits|faults OST WORK
+usage: hip_test.py devices|digits|faults|link OST WORK
 devices: what `ost` says with a device, without one, without a runtime; digits: the digits classifier, captured on another
-device, has the same bits and compiles once; faults: errors of the runtime arrive as errors.
+device, has the same bits and compiles once; faults: errors of the runtime arrive as errors; link, without the stand-in: real code objects for GPUs that are not here
+(exit code 77 where no compiler is).
 """
 
 import json
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 
 DIGITS = Path(__file__).resolve().parent.parent.parent / "examples" / "digits"
-OK, UNAVAILABLE, COMPILE_FAILED = 0, 4, 5
+OK, UNAVAILABLE, COMPILE_FAILED, SKIPPED = 0, 4, 5, 77
 
 
 class Lab:
@@ -125,6 +126,32 @@ def test_faults(lab: Lab) -> None:
     expect("/nowhere/c++" in refused.stderr, refused.stderr)
 
 
+def test_link(lab: Lab) -> None:
+    devices = json.loads(lab.ost("devices", "--json").stdout)["devices"]
+    here = {d["target"] for d in devices if d["driver"] == "hip" and d["compile_only"]}
+    targets = [t for t in ("gfx90a", "gfx1030", "gfx942", "gfx1100", "gfx11-generic") if t in here]
+    if "gfx90a" not in here:
+        print("skipped: needs hipRTC (libamdhip64-5) or clang 19 or newer with ld.lld")
+        sys.exit(SKIPPED)
+    manifest = lab.work / "digits.ost.json"
+    lab.ost("capture", "softmax(matmul(relu(matmul(x,W1)+b1),W2)+b2)", "--weights", DIGITS / "weights.safetensors",
+            "--shape", "x=n:0..1797,64", "-o", manifest)  # fmt: skip
+    kernels = len(json.loads(lab.ost("inspect", manifest, "--json").stdout)["kernels"])
+    link = ("link", manifest, "--targets", ",".join(targets), "--json", "--cache", lab.work / "cache")
+    answers = [json.loads(lab.ost(*link).stdout) for _ in range(2)]
+    expect([a["compiles"] for a in answers] == [kernels * len(targets), 0], f"two links: {answers}")
+    listed = lab.ost("inspect", manifest).stdout
+    for target in targets:
+        expect(listed.count(f"compiled for hip {target}\n") + listed.count(f"compiled for hip {target};") == kernels, listed)
+    refused = lab.ost("replay", manifest, "--device", "hip:gfx90a", "--var", "n=1", code=UNAVAILABLE).stderr
+    expect("hip:gfx90a can only compile, it cannot run" in refused, refused)
+    unknown = lab.ost("link", manifest, "--targets", "gfx9999", code=UNAVAILABLE).stderr
+    expect("hip:gfx90a" in unknown, unknown)
+    # hipRTC 5 would end the process.
+    refused = lab.ost("link", manifest, "--targets", "hip:gfx9999", code=UNAVAILABLE).stderr
+    expect("nothing here compiles for gfx9999" in refused, refused)
+
+
 if __name__ == "__main__":
     which, ost_program, work_folder = sys.argv[1:]
-    {"devices": test_devices, "digits": test_digits, "faults": test_faults}[which](Lab(ost_program, Path(work_folder)))
+    {"devices": test_devices, "digits": test_digits, "faults": test_faults, "link": test_link}[which](Lab(ost_program, Path(work_folder)))

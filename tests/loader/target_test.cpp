@@ -156,5 +156,32 @@ TEST(FindTarget, KernelsAreLoweredForTheTarget) {
   }
 }
 
+TEST(FindTarget, AnImageOfAnotherLoweringIsNotUsed) {
+  kir::Builder b;
+  const kir::Value n = b.i64(5000);
+  const kir::Value i = b.axis(n, kir::Role::parallel);
+  const kir::Value x = b.load(b.param(0, DType::f32, n, OST_KIR_READ), i);
+  b.store(b.param(1, DType::f32, n, OST_KIR_WRITE), i, b.add(x, x));
+  KernelDesc kernel{"k", *b.build(), {}};
+  const auto registry = load({{"cards", "1"}});
+  OpenOptions options;
+  options.self_test = false;
+  const auto device = registry->get("cross:0", options);
+  ASSERT_OK(device);
+  const auto origin = [&](const ost_device_info_t& info) {
+    Compiler maker(std::make_shared<CompileCache>("")), user(std::make_shared<CompileCache>(""));
+    auto variant = maker.make_variant(kernel, (*device)->driver(), info);
+    EXPECT_TRUE(variant.has_value());
+    KernelDesc linked = kernel;
+    linked.variants = {*variant};
+    const auto got = user.get(linked, *device, true);
+    return got ? got->origin : got.error().message;
+  };
+  EXPECT_EQ(origin((*device)->info()), "image");
+  ost_device_info_t smaller = (*device)->info();  // of the same target, lowered for other lanes
+  smaller.max_group = 1;
+  EXPECT_EQ(origin(smaller), "compiled");
+}
+
 }  // namespace
 }  // namespace ost::runtime
