@@ -25,7 +25,7 @@ class TiledOn : public test::LoweredGraph, public testing::WithParamInterface<Ta
 TEST_P(TiledOn, ShapesAroundTheSizesOfTiles) {
   constexpr int64_t kSizes[] = {1, 3, 8, 15, 16, 17, 31, 33, 64, 65, 130};
   constexpr int64_t kSteps[] = {8, 9, 16, 17, 31, 255, 256, 257, 530};
-  for (int i = 0; i < 40 && !HasFatalFailure(); ++i) {
+  for (int i = 0; i < 24 && !HasFatalFailure(); ++i) {
     const int64_t m = kSizes[rng_() % std::size(kSizes)], n = kSizes[rng_() % std::size(kSizes)];
     const int64_t k = kSteps[rng_() % std::size(kSteps)];
     SCOPED_TRACE(testing::Message() << m << " x " << n << " over " << k);
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, TiledOn,
 
 TEST(ChooseTile, FitsEveryDeviceThatHasAGroup) {
   std::mt19937_64 rng(1);
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 4000; ++i) {
     codegen::TileProblem p;
     p.m = 1 + static_cast<int64_t>(rng() % 5000);
     p.n = 1 + static_cast<int64_t>(rng() % 5000);
