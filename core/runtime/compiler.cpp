@@ -94,7 +94,8 @@ Result<CompiledKernel> Compiler::make(const KernelDesc& kernel, const DevicePtr&
 
 Result<CompiledKernel> Compiler::get(const KernelDesc& kernel, const DevicePtr& device,
                                      bool trust_images) {
-  OST_TRY_ASSIGN(const Recipe recipe, recipe_for(kernel.kir, device->driver(), device->info()));
+  OST_TRY_ASSIGN(const Recipe recipe,
+                 recipe_for(kernel.kir, device->driver(), device->info(), &forms_));
   const Place place{device.get(), recipe.key};
   std::unique_lock lock(mutex_);
   // Executables keep their device, so a live one belongs to this device and not to an earlier one
@@ -149,7 +150,7 @@ Result<std::vector<CompiledKernel>> Compiler::get_all(std::span<const Job> jobs,
 
 Result<KernelVariant> Compiler::make_variant(const KernelDesc& kernel, const Driver& driver,
                                              const ost_device_info_t& info) {
-  OST_TRY_ASSIGN(const Recipe recipe, recipe_for(kernel.kir, driver, info));
+  OST_TRY_ASSIGN(const Recipe recipe, recipe_for(kernel.kir, driver, info, &forms_));
   KernelVariant out;
   out.driver = driver.name();
   out.target = recipe.target;

@@ -18,11 +18,10 @@
 #include "core/kir/kernel.hpp"
 #include "core/runtime/compile_cache.hpp"
 #include "core/runtime/device.hpp"
+#include "core/runtime/recipe.hpp"
 #include "core/schedule/program.hpp"
 
 namespace ost::runtime {
-
-struct Recipe;
 
 struct CompileStats {
   uint64_t compiles = 0;     // calls of a driver's compiler
@@ -71,6 +70,7 @@ class Compiler {
   void sweep();
 
   std::shared_ptr<CompileCache> cache_;
+  FormCache forms_;
   std::atomic<uint64_t> compiles_{0}, images_used_{0}, compile_ns_{0};
   std::mutex mutex_;  // of what follows
   std::condition_variable done_;

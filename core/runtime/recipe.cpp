@@ -11,16 +11,34 @@ std::string entry_name(const kir::Kernel& kernel) {
   return "k_" + kir::hash_of(kernel).substr(0, 16);
 }
 
+// What form_for depends on.
+Result<std::shared_ptr<const codegen::Formed>> FormCache::get(const kir::Kernel& kernel,
+                                                              const ost_device_info_t& info) {
+  std::string key = fmt::format("{} {} {}", kir::hash_of(kernel), info.max_group, info.local_bytes);
+  for (uint32_t i = 0; i < info.form_count && i < OST_MAX_FORMS; ++i)
+    key += fmt::format(" {}", info.forms[i]);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  }
+  OST_TRY_ASSIGN(codegen::Formed formed, codegen::form_for(kernel, info, entry_name(kernel)));
+  auto made = std::make_shared<const codegen::Formed>(std::move(formed));
+  const std::lock_guard lock(mutex_);
+  if (made_.size() >= kMost) made_.clear();
+  return made_.try_emplace(std::move(key), std::move(made)).first->second;
+}
+
 Result<Recipe> recipe_for(const kir::Kernel& kernel, const Driver& driver,
-                          const ost_device_info_t& info) {
+                          const ost_device_info_t& info, FormCache* forms) {
   Recipe r;
   r.entry = entry_name(kernel);
-  auto formed = codegen::form_for(kernel, info, r.entry);
+  FormCache own;
+  auto formed = (forms ? *forms : own).get(kernel, info);
   if (!formed)
     return std::unexpected(formed.error().in(fmt::format("{} ({})", driver.name(), info.name)));
-  r.form = formed->form;
-  r.code = std::move(formed->code);
-  r.launch = std::move(formed->launch);
+  r.form = (*formed)->form;
+  r.code = (*formed)->code;
+  r.launch = (*formed)->launch;
   r.target = info.target;
   OST_TRY_ASSIGN(r.compiler_key, driver.compiler_key(r.target));
   const CompileKey key{r.code,         static_cast<uint32_t>(kernel.numerics),

@@ -1,6 +1,9 @@
 // How a kernel becomes an image for a target: the form that the driver gets, and the cache key.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,9 +29,23 @@ struct Recipe {
 // compiles nothing.
 std::string entry_name(const kir::Kernel& kernel);
 
+// Forms of kernels that were made already in this process: lowering and printing take longer than all
+// else on the way to an image that is in the cache. For several threads at once; two that ask for the
+// same kernel at the same time may both make it.
+class FormCache {
+ public:
+  Result<std::shared_ptr<const codegen::Formed>> get(const kir::Kernel& kernel,
+                                                     const ost_device_info_t& info);
+
+ private:
+  static constexpr size_t kMost = 1024;  // then it starts anew
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const codegen::Formed>> made_;
+};
+
 // OST_UNIMPLEMENTED if the device accepts no form that this host can make.
 Result<Recipe> recipe_for(const kir::Kernel& kernel, const Driver& driver,
-                          const ost_device_info_t& info);
+                          const ost_device_info_t& info, FormCache* forms = nullptr);
 
 // The grid and the group of a DISPATCH command, for these variables by slot.
 void set_launch(codegen::Launch& launch, std::span<const int64_t> vars, ost_command_t& command);
