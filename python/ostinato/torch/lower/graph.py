@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy  # type: ignore[import-untyped]
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
 
 from ... import _core
@@ -193,8 +194,9 @@ def settle_sizes(gm: GraphModule) -> None:
 
 def literal(tensor: torch.Tensor) -> tuple[str, list[int], Any]:
     """(element type, shape, bytes) of a tensor."""
-    t = tensor.detach().cpu().contiguous()
-    return dtype_of(t.dtype), list(t.shape), t.reshape(-1).view(torch.uint8).numpy() if t.numel() else b""
+    with unset_fake_temporarily(), torch.no_grad():  # a graph is compiled while torch makes fake tensors
+        t = tensor.detach().cpu().contiguous()
+        return dtype_of(t.dtype), list(t.shape), t.reshape(-1).view(torch.uint8).numpy() if t.numel() else b""
 
 
 def attribute(gm: GraphModule, path: str) -> Any:

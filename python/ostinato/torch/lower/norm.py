@@ -85,11 +85,8 @@ def batch_norm_eval(b: Builder, x: Value, gamma: Value | None, beta: Value | Non
     return [b.cast(y, x.dtype), nothing, nothing]
 
 
-@lowers(aten._native_batch_norm_legit_functional.default)
-def batch_norm(b: Builder, x: Value, gamma: Value | None, beta: Value | None, mean: Value, var: Value, training: bool,
-               momentum: float, eps: float) -> list[Any]:  # fmt: skip
-    if not training:
-        return [*batch_norm_eval(b, x, gamma, beta, mean, var, momentum, eps), mean, var]
+def of_batch(b: Builder, x: Value, gamma: Value | None, beta: Value | None, eps: float) -> tuple[Value, ...]:
+    """(result, mean, 1 / standard deviation, unbiased variance) with the batch's own moments, per channel."""
     v = b.wide(x)
     over = [0, *range(2, x.rank)]
     m, squares = moments(b, v, over)
@@ -97,9 +94,22 @@ def batch_norm(b: Builder, x: Value, gamma: Value | None, beta: Value | None, me
     rstd = b.op("rsqrt", b.op("add", b.op("div", squares, count), b.number(eps, v)))
     y = b.cast(affine(b, v, m, rstd, gamma, beta), x.dtype)
     unbiased = b.op("div", squares, b.op("sub", count, b.number(1, v)))
-    flat = [x.shape[1]]
-    moved = [blend(b, old, b.reshape(new, flat), momentum) for old, new in ((mean, m), (var, unbiased))]
-    return [y, b.reshape(m, flat), b.reshape(rstd, flat), *moved]
+    return y, *(b.reshape(t, [x.shape[1]]) for t in (m, rstd, unbiased))
+
+
+@lowers(aten._native_batch_norm_legit.no_stats)
+def batch_norm_alone(b: Builder, x: Value, gamma: Value | None, beta: Value | None, training: bool, momentum: float,
+                     eps: float) -> list[Value]:  # fmt: skip
+    return list(of_batch(b, x, gamma, beta, eps)[:3])
+
+
+@lowers(aten._native_batch_norm_legit_functional.default)
+def batch_norm(b: Builder, x: Value, gamma: Value | None, beta: Value | None, mean: Value, var: Value, training: bool,
+               momentum: float, eps: float) -> list[Any]:  # fmt: skip
+    if not training:
+        return [*batch_norm_eval(b, x, gamma, beta, mean, var, momentum, eps), mean, var]
+    y, m, rstd, unbiased = of_batch(b, x, gamma, beta, eps)
+    return [y, m, rstd, blend(b, mean, m, momentum), blend(b, var, unbiased, momentum)]
 
 
 @lowers(aten._batch_norm_with_update_functional.default)
