@@ -1,6 +1,6 @@
 """The kernels that the test-suite makes, through the compilers that real GPUs have: AMD's hipRTC, and clang.
 
-usage: hiprtc_test.py [--all] --ost OST --conform OST_CONFORM --collector PLUGIN --random PROGRAM --work FOLDER
+usage: hiprtc_test.py [--all] [--targets T,U] --ost OST --conform OST_CONFORM --collector PLUGIN --random PROGRAM --work FOLDER
 The kernels are those of the conformance kit, of the examples and of random graphs, as source text. What comes out is looked
 at and not run: an AMDGPU ELF file with each kernel's symbol and descriptor, and in its metadata the arguments, local memory
 and size of a work-group that the source says. A process of its own: AMD's compiler and another LLVM 15 (PoCL's) do not live
@@ -10,6 +10,7 @@ together. Exit code 77 (skipped) where neither compiler is there.
 import argparse
 import ctypes
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -164,11 +165,27 @@ def cross_check(image: bytes, code: CodeObject, work: Path) -> None:
             sys.exit(f"{reader} does not say '{wanted}':\n{said}")
 
 
+def compare_lists(ost: str) -> None:
+    """The driver lists what it knows of hipRTC's version, and does not ask: 5.2's own list is the same."""
+    comgr, count, name = ctypes.CDLL("libamd_comgr.so.2"), ctypes.c_size_t(), ctypes.c_char_p()
+    comgr.amd_comgr_get_isa_count(ctypes.byref(count))
+    theirs = set()
+    for index in range(count.value):
+        comgr.amd_comgr_get_isa_name(ctypes.c_size_t(index), ctypes.byref(name))
+        theirs.add(name.value.decode().rpartition("--")[2])
+    listed = json.loads(subprocess.run([ost, "devices", "--json"], check=True, capture_output=True).stdout)["devices"]
+    ours = {d["target"] for d in listed if d["driver"] == "hip" and "hiprtc-9.0/5022" in d["reason"]}
+    if ours and ours != theirs:
+        sys.exit(f"compiled for by hipRTC 5.2: {sorted(theirs)}; listed: {sorted(ours)}")
+    print(f"{len(ours)} architectures of hipRTC", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("ost", "conform", "collector", "random", "work"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--targets", default=",".join(RTC_TARGETS + CLANG_TARGETS))
     args = parser.parse_args()
     shutil.rmtree(args.work, ignore_errors=True)
     compilers, why = [], []
@@ -181,6 +198,8 @@ def main() -> None:
     if not compilers:
         print("skipped:", "; ".join(why))
         sys.exit(SKIPPED)
+    if isinstance(compilers[0], HipRtc):
+        compare_lists(args.ost)
     every = collect(args)
     kernels = of_this_run(every, args)
     print(f"{len(every)} kernels, {len(kernels)} of them here, {sum(k.local_bytes > 0 for k in kernels)} with local memory",
@@ -192,7 +211,7 @@ def main() -> None:
             lists.append([])
         lists[-1].append(kernel)
     for compiler in compilers:
-        for target in compiler.targets:
+        for target in (t for t in compiler.targets if t in args.targets.split(",")):
             start, spilling = time.monotonic(), 0
             for shared, lists in batches.items():
                 for batch in lists:
