@@ -43,7 +43,7 @@ std::string wrong_instruction(uint32_t opcode, const uint32_t* words, uint32_t c
 std::string check_spirv(llvm::StringRef bytes, bool fp64) {
   constexpr size_t kHeader = 5;
   std::vector<uint32_t> words(bytes.size() / 4);
-  std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 4);
   if (bytes.size() % 4 != 0 || words.size() < kHeader || words[0] != kMagic)
     return "no header of SPIR-V";
   if (words[1] != 0x00010200)
