@@ -204,6 +204,14 @@ Node1 of_two(const Call& c) {
   return kBuilder(c.g, c.in[0], c.in[1]);
 }
 
+Node1 window(const Call& c) {
+  OST_TRY_ASSIGN(const int64_t axis, c.attrs.integer("axis"));
+  OST_TRY_ASSIGN(const int64_t taps, c.attrs.integer("taps"));
+  OST_TRY_ASSIGN(const int64_t stride, c.attrs.integer("stride", 1));
+  OST_TRY_ASSIGN(const int64_t dilation, c.attrs.integer("dilation", 1));
+  return ir::window(c.g, c.in[0], axis, taps, stride, dilation);
+}
+
 Node1 logsumexp(const Call& c) {
   OST_TRY_ASSIGN(const int64_t axis, c.attrs.integer("axis", -1));
   OST_TRY_ASSIGN(const bool keep, c.attrs.flag("keepdims"));
@@ -361,6 +369,7 @@ constexpr Entry kTable[] = {
     {"trunc_mod", 2, 2, "", trunc_mod},
     {"unsqueeze", 1, 1, "axis", at_axis<ir::unsqueeze>},
     {"where", 3, 3, "", where},
+    {"window", 1, 1, "axis taps stride dilation", window},
 };
 static_assert(std::ranges::is_sorted(kTable, {},
                                      [](const Entry& e) { return std::string_view(e.name); }));

@@ -80,6 +80,13 @@ static void test_ops(void) {
   OK(ost_graph_op(graph, "slice", &y, 1, slice, 2, &out, E));
   OK(ost_graph_node_type(graph, out, &type, E));
   CHECK(type.dims[0].value == 2 && type.dims[1].value == 5);
+  const ost_attr_t window[] = {int_attr("axis", 1), int_attr("taps", 2), int_attr("stride", 2)};
+  ost_node_t taps;
+  OK(ost_graph_op(graph, "window", &y, 1, window, 3, &taps, E));
+  OK(ost_graph_node_type(graph, taps, &type, E));
+  CHECK(type.rank == 3 && type.dims[1].value == 3 && type.dims[2].value == 2);
+  FAILS(OST_INVALID_ARGUMENT, "'taps' is missing",
+        ost_graph_op(graph, "window", &y, 1, window, 1, &taps, E));
   const ost_dim_t shape[] = {{2, NULL}, {-1, NULL}};
   const ost_attr_t to = {.name = "shape", .kind = OST_ATTR_DIMS, .count = 2, .dims = shape};
   OK(ost_graph_op(graph, "reshape", &out, 1, &to, 1, &out, E));

@@ -309,9 +309,9 @@ typedef struct ost_attr_t {
  *   reshape broadcast_to                   x; shape     (reshape: one dimension may be -1)
  *   permute                                x; axes
  *   transpose                              x            (the last two axes)
- *   slice                                  x; [starts (DIMS)], [stops (DIMS)], [steps]   (first
- *   axes; the rest is whole;
- *                                          a missing start or stop is a dim with expr "")
+ *   slice                                  x; [starts (DIMS)], [stops (DIMS)], [steps]   (of the
+ *                                          first axes; a missing start or stop has the expr "")
+ *   window                                 x; axis, taps, [stride = 1], [dilation = 1]
  *   pad                                    x; before (DIMS), after (DIMS), [value]
  *   flip                                   x; axes
  *   concat                                 parts ...; [axis = 0]
