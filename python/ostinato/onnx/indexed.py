@@ -153,7 +153,7 @@ def top_k(c: Call) -> list[Value]:
     x, axis = c[0], c.attr("axis", -1) % c[0].rank
     k = c.attr("k") if c.since < 10 else c.ints(1)[0]
     x = x.move(axis, -1)
-    n = c.numbers_of(x)[-1]
+    n = c.number_at(x, -1)
     mine, other = x.unsqueeze(-1), x.unsqueeze(-2)
     ahead = other > mine if c.attr("largest", 1) else other < mine
     place = c.builder.arange(n)

@@ -197,9 +197,9 @@ def pad(c: Call) -> Value:
 
 @operator("DepthToSpace")
 def depth_to_space(c: Call) -> Value:
-    n, d, h, w = c[0].shape
+    n, _, h, w = c[0].shape
     b = c.attr("blocksize")
-    depth = c.numbers_of(c[0].permute([1, 0, 2, 3]))[0] if isinstance(d, str) else d // (b * b)
+    depth = c.number_at(c[0], 1) // (b * b)
     if c.attr("mode", "DCR") == "DCR":
         x = c[0].reshape(n, b, b, depth, h, w).permute([0, 3, 4, 1, 5, 2])
     else:

@@ -49,7 +49,7 @@ def instance_norm(c: Call) -> Value:
 def group_norm(c: Call) -> Value:
     """Before opset 21 scale and bias were of groups, since then of channels."""
     x, groups = c[0].wide(), c.attr("num_groups")
-    batch, channels = x.shape[0], c.numbers_of(x.permute([1, 0, *range(2, x.rank)]).sum(list(range(1, x.rank))))[0]
+    batch, channels = x.shape[0], c.number_at(x, 1)
     parts = x.reshape(batch, groups, channels // groups, times(x.shape[2:]))
     d, _, var = _centred(parts, [2, 3])
     y = d * (var + c.number("epsilon", 1e-5)).op("rsqrt")

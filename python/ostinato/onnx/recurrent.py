@@ -83,7 +83,7 @@ def _run(c: Call, gates: int, states: int, default: list[str], step: Step) -> li
     if c.attr("layout", 0):
         c = Call(c.trace, c.name, [_batch_second(v, i) for i, v in enumerate(c.inputs)], c.attrs, c.since, c.outputs)
     x = c[0]
-    length = c.numbers_of(x.reduce("max", list(range(1, x.rank)), True))[0]
+    length = c.number_at(x, 0)
     direction = c.attr("direction", "forward")
     every: list[Value] = []
     last: list[list[Value]] = []

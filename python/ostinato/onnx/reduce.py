@@ -84,8 +84,7 @@ def arg_extreme(c: Call) -> Value:
     keep = int(c.attr("keepdims", 1))
     if not c.attr("select_last_index", 0):
         return x.op(c.name.lower(), axis=axis, keepdims=keep)
-    n: int = c.numbers_of(x)[axis]
-    return (n - 1) - x.flip(axis).op(c.name.lower(), axis=axis, keepdims=keep)
+    return (c.number_at(x, axis) - 1) - x.flip(axis).op(c.name.lower(), axis=axis, keepdims=keep)
 
 
 @operator("CumSum", "CumProd")
@@ -93,7 +92,7 @@ def cumulative(c: Call) -> Value:
     """Each element reduces its own window: n^2 operations, in the order that a reduction has, and no 0 * infinity."""
     x = c[0]
     axis = int(c.fixed(1).reshape(-1)[0]) % x.rank
-    n = c.numbers_of(x)[axis]
+    n = c.number_at(x, axis)
     if n == 0:
         return x
     name, identity = ("sum", 0) if c.name == "CumSum" else ("prod", 1)

@@ -102,6 +102,13 @@ class Call:
             raise Unsupported(f"{self.name} of sizes that are variables: {list(x.shape)}")
         return list(x.shape)
 
+    def number_at(self, x: Value, axis: int) -> int:
+        """One of its sizes, which must not be a variable."""
+        n = x.shape[axis]
+        if isinstance(n, str):
+            raise Unsupported(f"{self.name} of a size that is a variable: {n}, axis {axis} of {list(x.shape)}")
+        return int(n)
+
     def axes(self, at: int, rank: int) -> list[int] | None:
         """From the attribute, or from the operand that it became. None: there are none."""
         given = self.attr("axes")
