@@ -24,6 +24,8 @@ def run(command: list[str], layers: str, fault: str) -> tuple[int, str, str]:
             "OSTINATO_FAULT": fault,
             "OSTINATO_VALIDATE_FILE": str(findings),
             "OSTINATO_CACHE_DIR": "off",
+            # The devices that the tests use: a call that fails while others are listed makes no test fail.
+            "OSTINATO_PLUGINS": "cpu,ref",
         }
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
         found = findings.read_text() if findings.exists() else ""
