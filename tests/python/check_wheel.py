@@ -25,6 +25,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         # The compiler and warnings of the build around it and a folder beside it: then ccache has all of it.
+        os.environ.pop("XDG_CACHE_HOME", None)  # that of the tests, which is empty
         cache = (build / "CMakeCache.txt").read_text()
         for variable, name in (("CC", "CMAKE_C_COMPILER"), ("CXX", "CMAKE_CXX_COMPILER")):
             os.environ[variable] = re.search(rf"^{name}:\w+=(.*)$", cache, re.M).group(1)  # type: ignore[union-attr]
