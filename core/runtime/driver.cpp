@@ -177,12 +177,12 @@ Result<> Driver::read_devices() {
   return {};
 }
 
-bool Driver::can_run() const {
-  return std::ranges::any_of(
-      devices_, [](const auto& info) { return (info.flags & OST_DEVICE_COMPILE_ONLY) == 0; });
+size_t Driver::runnable() const {
+  return static_cast<size_t>(std::ranges::count_if(devices_, [](const ost_device_info_t& info) {
+    return (info.flags & OST_DEVICE_COMPILE_ONLY) == 0;
+  }));
 }
 
-// A device that breaks the rules about targets has its number, so that ids are unique.
 std::string Driver::device_id(uint32_t index) const {
   const auto target_of = [this](uint32_t i) {
     const ost_device_info_t& info = devices_[i];

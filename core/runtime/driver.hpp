@@ -72,7 +72,8 @@ class Driver : public std::enable_shared_from_this<Driver> {
   std::span<const ost_device_info_t> devices() const { return devices_; }
   // "cpu:0"; "hip:gfx90a" of a device that only compiles.
   std::string device_id(uint32_t index) const;
-  bool can_run() const;  // has a device that is not compile-only
+  size_t runnable() const;  // devices that are not compile-only
+  bool can_run() const { return runnable() > 0; }
   // Why no device runs; "" if one does.
   const std::string& no_device_reason() const { return no_device_reason_; }
   uint32_t no_device_rule() const { return no_device_rule_; }  // the broken one, 0 if none

@@ -66,28 +66,28 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string driver_part(std::string_view id) { return std::string(id.substr(0, id.find(':'))); }
 
-ptrdiff_t runnable(const Driver& driver) {
-  return std::ranges::count_if(driver.devices(), [](const ost_device_info_t& info) {
-    return (info.flags & OST_DEVICE_COMPILE_ONLY) == 0;
-  });
-}
-
-std::string device_list(const std::vector<DriverPtr>& drivers) {
+std::string device_list(std::span<const DriverPtr> drivers) {
   std::string out;
   for (const DriverPtr& d : drivers)
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", d->name(), runnable(*d));
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", d->name(), d->runnable());
   return out;
 }
 
-// "version 1.0, ABI 1.0, devices: 1", and what else the driver can do.
-std::string loaded_text(const Driver& driver) {
-  const Plugin& plugin = driver.plugin();
-  const auto count = static_cast<ptrdiff_t>(driver.devices().size());
-  std::string text = fmt::format("version {}, ABI {}.{}, devices: {}", plugin.version,
-                                 plugin.abi >> 16, plugin.abi & 0xffffu, runnable(driver));
-  if (count > runnable(driver)) text += fmt::format(", compiles for: {}", count - runnable(driver));
-  if (!driver.can_run()) text += "; " + driver.no_device_reason();
-  return text;
+// The built-in driver, behind the others.
+void add_ref(LoadResult& loaded) {
+  LoadRecord record;
+  record.path = "(built in)";
+  record.driver = "ref";
+  if (auto ref = negotiate_with(&ref_negotiate)) {
+    ref->path = record.path;
+    loaded.plugins.push_back(std::make_shared<const Plugin>(std::move(*ref)));
+    loaded.record_of.push_back(loaded.records.size());
+  } else {
+    record.stage = ref.error().stage;
+    record.rule = ref.error().rule;
+    record.reason = ref.error().reason;
+  }
+  loaded.records.push_back(std::move(record));
 }
 
 }  // namespace
@@ -95,66 +95,10 @@ std::string loaded_text(const Driver& driver) {
 std::shared_ptr<DeviceRegistry> DeviceRegistry::create(const RegistryOptions& options) {
   std::shared_ptr<DeviceRegistry> out(new DeviceRegistry);
   out->cache_ = options.cache ? options.cache : CompileCache::open_default();
-  const DriverOptions driver_options = effective_options(options);
   LoadResult loaded = load_plugins(options.loader);
-  out->report_ = std::move(loaded.records);
-  for (size_t i = 0; i < loaded.plugins.size(); ++i) {
-    out->add_driver(loaded.plugins[i], driver_options, out->report_[loaded.record_of[i]]);
-  }
-  LoadRecord record;
-  record.path = "(built in)";
-  record.driver = "ref";
-  if (auto ref = negotiate_with(&ref_negotiate)) {
-    ref->path = record.path;
-    out->add_driver(std::make_shared<const Plugin>(std::move(*ref)), driver_options, record);
-  } else {
-    record.stage = ref.error().stage;
-    record.rule = ref.error().rule;
-    record.reason = ref.error().reason;
-  }
-  out->report_.push_back(std::move(record));
+  add_ref(loaded);
+  out->set_ = std::make_unique<DriverSet>(std::move(loaded), effective_options(options));
   return out;
-}
-
-void DeviceRegistry::add_driver(const PluginPtr& plugin, const DriverOptions& options,
-                                LoadRecord& record) {
-  auto driver = Driver::create(plugin, options);
-  if (!driver) {
-    record.status = LoadStatus::failed;
-    record.stage = LoadStage::driver;
-    record.rule = driver.error().rule;
-    record.reason = driver.error().message;
-    log(LogLevel::warning, "plugin {}", to_string(record));
-    return;
-  }
-  record.stage = LoadStage::devices;
-  if ((*driver)->devices().empty()) {
-    record.status = LoadStatus::failed;
-    record.rule = (*driver)->no_device_rule();
-    record.reason = (*driver)->no_device_reason();
-    log(LogLevel::info, "plugin {}", to_string(record));
-  } else {
-    record.status = LoadStatus::loaded;
-    record.reason = loaded_text(**driver);
-    log(LogLevel::info, "plugin {}", to_string(record));
-  }
-  drivers_.push_back(*driver);  // without devices too: it may compile for targets that are not here
-  add_devices(**driver);
-}
-
-void DeviceRegistry::add_devices(Driver& driver) {
-  for (uint32_t i = 0; i < driver.devices().size(); ++i) {
-    DeviceEntry e;
-    e.info = driver.devices()[i];
-    e.id = driver.device_id(i);
-    e.driver = driver.name();
-    e.index = i;
-    e.compile_only = (e.info.flags & OST_DEVICE_COMPILE_ONLY) != 0;
-    e.available = (e.info.flags & (OST_DEVICE_COMPILE_ONLY | OST_DEVICE_UNUSABLE)) == 0;
-    e.reason = e.info.reason;
-    if (!e.available && e.reason.empty()) e.reason = "the driver gives no reason";
-    devices_.push_back(std::move(e));
-  }
 }
 
 std::vector<DeviceChoice> DeviceRegistry::choices() const {
@@ -172,30 +116,27 @@ Result<DevicePtr> DeviceRegistry::get(std::string_view id, const OpenOptions& op
   }
   const std::string full =
       id.find(':') == std::string_view::npos ? fmt::format("{}:0", id) : std::string(id);
-  for (const DeviceEntry& e : devices_) {
-    if (e.id == full) return open(e, options);
+  if (const DriverPtr driver = find_driver(driver_part(id))) {
+    for (const DeviceEntry& e : entries_of(*driver))
+      if (e.id == full) return open(e, options);
   }
   return std::unexpected(unknown_device(id));
 }
 
 Result<DriverPtr> DeviceRegistry::driver(std::string_view name) const {
-  for (const DriverPtr& d : drivers_) {
-    if (d->name() == name) return d;
-  }
+  if (DriverPtr driver = find_driver(name)) return driver;
   return std::unexpected(unknown_device(name));
 }
 
 Result<DevicePtr> DeviceRegistry::open(const DeviceEntry& entry, OpenOptions options) {
   if (!options.cache) options.cache = cache_;
-  for (const DriverPtr& d : drivers_) {
-    if (d->name() == entry.driver) return d->open(entry.index, options);
-  }
+  if (const DriverPtr driver = find_driver(entry.driver)) return driver->open(entry.index, options);
   return fail(OST_INTERNAL, "device {} has no driver", entry.id);
 }
 
 Result<DevicePtr> DeviceRegistry::choose(const OpenOptions& options) {
   std::vector<const DeviceEntry*> order;
-  for (const DeviceEntry& e : devices_) order.push_back(&e);
+  for (const DeviceEntry& e : devices()) order.push_back(&e);
   std::ranges::stable_sort(order, [](auto* a, auto* b) { return rank(a->info) > rank(b->info); });
   DeviceChoice choice;
   Result<DevicePtr> out = fail(OST_UNAVAILABLE, "no device can be opened");
@@ -230,18 +171,17 @@ Result<DevicePtr> DeviceRegistry::choose(const OpenOptions& options) {
 Error DeviceRegistry::unknown_device(std::string_view id) const {
   const std::string driver = driver_part(id);
   std::string why;
-  for (const LoadRecord& r : report_) {
+  for (const LoadRecord& r : report()) {
     if (r.driver == driver && r.status != LoadStatus::loaded)
       why = fmt::format("; plugin {}", to_string(r));
   }
-  for (const DriverPtr& d : drivers_) {
-    if (why.empty() && d->name() == driver && !d->can_run())
-      why = fmt::format("; {} has none that runs: {}", driver, d->no_device_reason());
-  }
+  const DriverPtr named = find_driver(driver);
+  if (why.empty() && named != nullptr && !named->can_run())
+    why = fmt::format("; {} has none that runs: {}", driver, named->no_device_reason());
   if (why.empty()) {
     const DeviceEntry* nearest = nullptr;
     size_t distance = 3;  // more than two letters apart is another name
-    for (const DeviceEntry& e : devices_) {
+    for (const DeviceEntry& e : devices()) {
       const size_t d = std::min(
           {edit_distance(id, e.id), edit_distance(id, e.driver), edit_distance(id, e.info.target)});
       if (d < distance) nearest = &e;
@@ -252,7 +192,7 @@ Error DeviceRegistry::unknown_device(std::string_view id) const {
   return Error{OST_UNAVAILABLE,
                fmt::format("there is no device {}{} (drivers and their number of devices: {}; `ost "
                            "doctor` lists what was tried)",
-                           id, why, device_list(drivers_)),
+                           id, why, device_list(drivers())),
                0, 0, 0};
 }
 

@@ -1,7 +1,7 @@
 // All devices of this process: those of the plugins that loaded, and `ref`, which is always there.
 //
-// A device that is named is mandatory: it is that one or an error with the reason. "auto" may
-// choose, and what it chose and passed over is recorded.
+// A device that is named is mandatory: it is that one or an error with the reason, and no other
+// driver is made for it. "auto" may choose, and what it chose and passed over is recorded.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 
 #include "core/runtime/compile_cache.hpp"
 #include "core/runtime/device.hpp"
+#include "core/runtime/driver_set.hpp"
 
 namespace ost::runtime {
 
@@ -20,16 +21,6 @@ struct RegistryOptions {
   LoaderOptions loader;
   DriverOptions driver_options;         // over OSTINATO_OPTIONS and OSTINATO_THREADS
   std::shared_ptr<CompileCache> cache;  // for self-tests; null: the default one
-};
-
-struct DeviceEntry {
-  std::string id;  // "cpu:0", "hip:gfx90a" if it only compiles
-  std::string driver;
-  uint32_t index = 0;  // within the driver
-  ost_device_info_t info{};
-  bool available = false;  // as far as is known without opening it
-  bool compile_only = false;
-  std::string reason;  // why it is not available
 };
 
 // One decision that "auto" took.
@@ -42,11 +33,10 @@ class DeviceRegistry {
  public:
   static std::shared_ptr<DeviceRegistry> create(const RegistryOptions& options = {});
 
-  std::span<const DeviceEntry> devices() const {
-    return devices_;
-  }  // in the order found, `ref` last
-  std::span<const DriverPtr> drivers() const { return drivers_; }
-  std::span<const LoadRecord> report() const { return report_; }
+  // These make the drivers of all plugins.
+  std::span<const DeviceEntry> devices() const { return set_->devices(); }  // `ref` last
+  std::span<const DriverPtr> drivers() const { return set_->all(); }
+  std::span<const LoadRecord> report() const { return set_->report(); }
   std::vector<DeviceChoice> choices() const;
 
   // "cpu:0"; "cpu" is "cpu:0"; "auto" or "" choose (OSTINATO_DEVICE first, which is then
@@ -54,19 +44,16 @@ class DeviceRegistry {
   Result<DevicePtr> get(std::string_view id, const OpenOptions& options = {});
   // For compiling without a device.
   Result<DriverPtr> driver(std::string_view name) const;
+  DriverPtr find_driver(std::string_view name) const { return set_->find(name); }  // null: none
   // Why there is no such device: the load report knows, or it is misspelled.
   Error unknown_device(std::string_view id) const;
 
  private:
   DeviceRegistry() = default;
-  void add_driver(const PluginPtr& plugin, const DriverOptions& options, LoadRecord& record);
-  void add_devices(Driver& driver);
   Result<DevicePtr> open(const DeviceEntry& entry, OpenOptions options);
   Result<DevicePtr> choose(const OpenOptions& options);
 
-  std::vector<DriverPtr> drivers_;
-  std::vector<DeviceEntry> devices_;
-  std::vector<LoadRecord> report_;
+  std::unique_ptr<DriverSet> set_;
   std::shared_ptr<CompileCache> cache_;
   mutable std::mutex mutex_;  // of choices_
   std::vector<DeviceChoice> choices_;

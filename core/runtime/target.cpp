@@ -96,10 +96,8 @@ Result<Target> of_any_driver(const DeviceRegistry& registry, std::string_view te
 
 Result<Target> find_target(const DeviceRegistry& registry, std::string_view text) {
   const size_t colon = text.find(':');
-  for (const DriverPtr& driver : registry.drivers()) {
-    if (driver->name() != text.substr(0, colon)) continue;
+  if (const DriverPtr driver = registry.find_driver(text.substr(0, colon)))
     return of_driver(driver, text, colon == std::string_view::npos ? "0" : text.substr(colon + 1));
-  }
   return of_any_driver(registry, text);
 }
 

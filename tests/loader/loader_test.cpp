@@ -2,10 +2,15 @@
 // the good one that is loaded after it works.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "core/runtime/discovery_file.hpp"
+#include "core/runtime/log.hpp"
 #include "core/runtime/registry.hpp"
+#include "core/runtime/target.hpp"
 #include "tests/unit/runtime/support.hpp"
 
 namespace ost::runtime {
@@ -34,6 +39,23 @@ void expect_works(DeviceRegistry& registry, const std::string& id) {
   ASSERT_OK(device);
   const auto ref = test::on_device(*device, {1, 2, 3});
   EXPECT_EQ(test::from_device(ref), (std::vector<uint8_t>{1, 2, 3}));
+}
+
+// Making a driver opens its vendor's libraries.
+TEST(Loader, ANamedDeviceMakesNoOtherDriver) {
+  const auto registry = load({plugin_file("driver_fails"), plugin_file("good")});
+  std::vector<std::string> messages;
+  set_log_hook([&](LogLevel, std::string_view text) { messages.emplace_back(text); });
+  expect_works(*registry, "good:0");
+  ASSERT_OK(registry->driver("good"));
+  ASSERT_OK(find_target(*registry, "good:0"));
+  for (const std::string& m : messages) EXPECT_EQ(m.find("driver_fails"), std::string::npos) << m;
+  EXPECT_ERROR(registry->get("driver_fails:0"), "the vendor's runtime is too old");
+  EXPECT_EQ(name_of(registry->report()[0].stage), name_of(LoadStage::driver));
+  set_log_hook(nullptr);
+  EXPECT_EQ(std::ranges::count_if(
+                messages, [](const std::string& m) { return m.find("driver_fails") != m.npos; }),
+            1);
 }
 
 struct Case {
